@@ -1,0 +1,1 @@
+"""terminus-2, oracle and nop as harbor agents on a common base that owns the clock."""

@@ -1,0 +1,1 @@
+"""The click commands: options in, exit code out."""

@@ -1,0 +1,1 @@
+"""The served model: probe, gateway, embedded server."""

@@ -1,0 +1,1 @@
+"""Views on the table: summaries as text, JSON and Markdown."""

@@ -1,0 +1,1 @@
+"""Reading results: from ledgers to tables."""

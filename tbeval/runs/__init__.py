@@ -1,0 +1,1 @@
+"""Plan, scheduler, outcome, resume, progress."""

@@ -1,0 +1,1 @@
+"""bubblewrap as a harbor environment."""

@@ -1,0 +1,1 @@
+"""What users write: checkpoints, subsets, run options; read from TOML, checked, frozen."""

@@ -1,0 +1,1 @@
+"""Pure functions on numbers: pass@k and friends."""

@@ -1,0 +1,1 @@
+"""From ids to task directories, and the verifier that reads test reports."""
