@@ -1,0 +1,110 @@
+"""run.toml: every setting that matters to a run, resolved. It holds no secret."""
+
+import hashlib
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import AwareDatetime, Field, ValidationError
+
+from tbeval.records.base import Record
+from tbeval.records.sandbox import Limit
+
+SCHEMA_VERSION = 1
+RUN_FILE = "run.toml"
+LEDGER_FILE = "ledger.jsonl"
+
+
+class RunFileError(Exception):
+    """run.toml cannot be read; the message says where and what to do."""
+
+
+class RunTask(Record):
+    """One task of a run, as it was when the run began."""
+
+    id: str
+    digest: str
+    agent_timeout_sec: float
+    verifier_timeout_sec: float
+
+
+class RunRecord(Record):
+    """What a run is: one checkpoint over one subset with fixed settings.
+
+    `scoring` holds what affects a score (sampling, limits, prompts, versions of harbor and the
+    agent, the model's identity as the server tells it, …); `fingerprint` is its hash together
+    with the tasks. Two runs with one fingerprint can be pooled.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    run_id: str
+    created: AwareDatetime
+    checkpoint: str
+    label: str = ""
+    series: str = ""
+    rollout: int | None = None
+    baseline: str = ""
+    subset: str
+    agent: str
+    protocol: str
+    attempts: int = Field(ge=1)
+    sandbox: str
+    turn_limit: int = Field(ge=1)
+    time_multiplier: float = Field(gt=0)
+    concurrency: int = Field(ge=1)
+    endpoint: str = ""
+    scoring: dict[str, Any] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()
+    fingerprint: str
+    tasks: tuple[RunTask, ...]
+
+    @property
+    def planned(self) -> int:
+        """Number of cells."""
+        return len(self.tasks) * self.attempts
+
+
+def fingerprint(scoring: dict[str, Any], tasks: tuple[RunTask, ...]) -> str:
+    """SHA-256 over what affects a score, in a canonical form."""
+    content = {"scoring": scoring, "tasks": [task.model_dump(mode="json") for task in tasks]}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_run(directory: Path, run: RunRecord) -> None:
+    """Write run.toml atomically: it is there whole or not at all."""
+    path = directory / RUN_FILE
+    temporary = path.with_name(RUN_FILE + ".new")
+    content = _without_none(run.model_dump(mode="json"))
+    with temporary.open("wb") as file:
+        tomli_w.dump(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [_without_none(item) for item in value]
+    return value
+
+
+def read_run(directory: Path) -> RunRecord:
+    """Read a run's run.toml.
+
+    Raises:
+        RunFileError: It is absent or not a run.toml of ours.
+    """
+    path = directory / RUN_FILE
+    try:
+        return RunRecord.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError as error:
+        raise RunFileError(f"{directory} is not a run: it has no {RUN_FILE}.") from error
+    except (ValueError, ValidationError) as error:
+        raise RunFileError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
