@@ -1,9 +1,12 @@
 """A checkpoint: a served model, and how it is to be evaluated."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import SplitResult, urlsplit
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from tbeval.settings.base import Settings
 
@@ -68,7 +71,7 @@ class Checkpoint(Settings):
     base_url: str | None = None
     served_model: str | None = None
     api_key_env: str | None = None
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: dict[str, str] = Field(default_factory=dict, repr=False)  # values are secrets
     ca_file: Path | None = None
     proxy: str | None = None  # a URL; "environment" follows HTTP(S)_PROXY and NO_PROXY
     embedded: Embedded | None = None
@@ -101,3 +104,75 @@ class Checkpoint(Settings):
     def needs_model(self) -> bool:
         """Whether its agent asks a model."""
         return self.agent not in MODEL_FREE_AGENTS
+
+    @field_validator("base_url")
+    @classmethod
+    def _normal_base_url(cls, url: str | None) -> str | None:
+        return url if url is None else normal_base_url(url)
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _name_of_variable(cls, name: str | None) -> str | None:
+        if name is not None and not _VARIABLE.fullmatch(name):
+            raise ValueError(
+                "should be the NAME of an environment variable that holds the key, "
+                "not the key itself and not ${NAME}"
+            )
+        return name
+
+    def secret_values(self, environment: Mapping[str, str]) -> frozenset[str]:
+        """Every text that must not be written anywhere: the key, header values, passwords in URLs.
+
+        What writes files or messages replaces these.
+        """
+        urls = (urlsplit(url) for url in (self.base_url, self.proxy) if url)
+        passwords = {url.password for url in urls if url.password}
+        key = environment.get(self.api_key_env, "") if self.api_key_env else ""
+        return frozenset({key, *self.headers.values(), *passwords} - {""})
+
+    def public(self) -> dict[str, Any]:
+        """All settings as plain data, secrets left out: for run.toml and for showing.
+
+        Headers keep their names only, URLs lose user and password.
+        """
+        data = self.model_dump(mode="json", exclude={"headers"})
+        data["headers"] = sorted(self.headers)
+        for name in ("base_url", "proxy"):
+            if data[name]:
+                data[name] = without_userinfo(data[name])
+        return data
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CALLS = ("/chat/completions", "/completions", "/models")
+
+
+def normal_base_url(url: str) -> str:
+    """A base URL as OpenAI's clients want it: `http://host:port` becomes `http://host:port/v1`.
+
+    Raises:
+        ValueError: It is no http(s) URL.
+    """
+    parts = _split(url)
+    path = parts.path.rstrip("/")
+    for call in _CALLS:
+        path = path.removesuffix(call)
+    return parts._replace(path=path or "/v1", query="", fragment="").geturl()
+
+
+def without_userinfo(url: str) -> str:
+    """A URL without user and password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _split(url: str) -> SplitResult:
+    wanted = "should be a URL such as http://127.0.0.1:30000/v1"
+    try:
+        parts = urlsplit(url.strip())
+        parts.port  # noqa: B018 - a bad port raises only when it is looked at
+    except ValueError as error:
+        raise ValueError(wanted) from error
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(wanted)
+    return parts
