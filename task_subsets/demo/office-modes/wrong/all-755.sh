@@ -1,0 +1,3 @@
+#!/bin/bash
+# One mode for everything.
+chmod -R 755 /app/office

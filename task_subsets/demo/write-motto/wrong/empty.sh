@@ -1,0 +1,3 @@
+#!/bin/bash
+# A line, but nothing on it.
+echo > /app/motto.txt

@@ -1,0 +1,3 @@
+#!/bin/bash
+# The right idea, typed carelessly.
+echo 'measure twice, cut once' > /app/motto.txt

@@ -1,0 +1,3 @@
+#!/bin/bash
+# The quotes went into the file.
+echo '"Measure twice, cut once."' > /app/motto.txt
