@@ -34,7 +34,13 @@ def run_suite(path: Path, source: str, *, ci: bool) -> subprocess.CompletedProce
 
 
 SKIPPED_TEST = 'import pytest\n\ndef test_a(): pytest.skip("{0}")\n\ndef test_b(): pass\n'
-SKIPPED_MARK = 'import pytest\n\n@pytest.mark.skipif(True, reason="{0}")\ndef test_a(): pass\n\ndef test_b(): pass\n'
+SKIPPED_MARK = """import pytest
+
+@pytest.mark.skipif(True, reason="{0}")
+def test_a(): pass
+
+def test_b(): pass
+"""
 SKIPPED_MODULE = 'import pytest\n\npytest.skip("{0}", allow_module_level=True)\n'
 
 
