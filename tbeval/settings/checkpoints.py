@@ -1,5 +1,6 @@
 """The checkpoints that are known: shipped ones and the user's, by id."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -51,18 +52,26 @@ class Catalogue:
         """All ids, shipped ones first, in the order of the files."""
         return tuple(self.layers)
 
+    def matching(self, pattern: str) -> tuple[str, ...]:
+        """The ids that an id or a pattern (`iter*`) names, in the order of the files.
+
+        Raises:
+            SettingsError: None is known by that name.
+        """
+        if pattern in self.layers:
+            return (pattern,)
+        found = tuple(name for name in self.layers if fnmatchcase(name, pattern))
+        if not found:
+            raise self._unknown(pattern)
+        return found
+
     def find(self, pattern: str) -> tuple[Checkpoint, ...]:
-        """The checkpoints that an id or a pattern (`iter*`) names, in the order of the files.
+        """The checkpoints that an id or a pattern names, in the order of the files.
 
         Raises:
             SettingsError: None is known by that name, or one cannot be read.
         """
-        if pattern in self.layers:
-            return (self.get(pattern),)
-        found = [name for name in self.layers if fnmatchcase(name, pattern)]
-        if not found:
-            raise self._unknown(pattern)
-        return tuple(self.get(name) for name in found)
+        return tuple(self.get(name) for name in self.matching(pattern))
 
     def get(self, name: str) -> Checkpoint:
         """The checkpoint of this id.
@@ -165,16 +174,21 @@ class Catalogue:
         )
 
 
-def load_checkpoints(directory: Path, environment: Mapping[str, str]) -> Catalogue:
+def load_checkpoints(
+    directory: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Catalogue:
     """Read the shipped checkpoints, the user's, and those of a directory.
 
     Args:
-        directory: Where `checkpoints.toml` of the present project may lie; the working directory.
-        environment: For HOME, XDG_CONFIG_HOME and `${NAME}` in values.
+        directory: Where the project's own `checkpoints.toml` may lie; the working directory if
+            not given.
+        environment: For HOME, XDG_CONFIG_HOME and `${NAME}` in values; this process' if not given.
 
     Raises:
         SettingsError: The first mistake in a file, with its line.
     """
+    directory = Path.cwd() if directory is None else directory
+    environment = os.environ if environment is None else environment
     layers: dict[str, tuple[Layer, ...]] = {}
     for path in checkpoint_files(directory, environment):
         document = read_document(path)

@@ -1,6 +1,7 @@
 """Everything that decides a run, resolved: command line over checkpoint over defaults."""
 
-from typing import Literal
+from collections.abc import Collection, Iterator
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -57,3 +58,46 @@ def resolve(choices: Choices, checkpoint: Checkpoint) -> tuple[RunOptions, dict[
         else:
             values[name], origins[name] = DEFAULTS.get(name, own), "default"
     return RunOptions.model_validate(values), origins
+
+
+class Row(NamedTuple):
+    """One setting, for people."""
+
+    name: str
+    value: str
+    origin: Origin
+
+
+def settings_rows(
+    choices: Choices, checkpoint: Checkpoint, given: Collection[str] = ()
+) -> tuple[Row, ...]:
+    """Every setting of a run, its value and where it came from; secrets left out.
+
+    Args:
+        choices: What the command line said about the run.
+        checkpoint: The checkpoint.
+        given: Keys of the checkpoint that the command line gave (`base_url`, …).
+    """
+    options, origins = resolve(choices, checkpoint)
+    rows = [Row(name, str(value), origins[name]) for name, value in options if name in origins]
+    for name, value in checkpoint.public().items():
+        if name in RunOptions.model_fields:
+            continue
+        origin: Origin = "checkpoint" if name in checkpoint.model_fields_set else "default"
+        for key, item in _flat(name, value):
+            rows.append(Row(key, _text(item), "command line" if name in given else origin))
+    return tuple(rows)
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _flat(f"{name}.{key}", item)
+    else:
+        yield name, value
+
+
+def _text(value: object) -> str:
+    if value is None or value in ("", {}, []):
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else str(value)

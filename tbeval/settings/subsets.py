@@ -13,12 +13,13 @@ from tbeval.settings.wording import listed, nearest
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def list_subsets(directory: Path) -> dict[str, Path]:
+def list_subsets(directory: Path | None = None) -> dict[str, Path]:
     """The files of all known subsets by name; those under `directory` before the shipped ones.
 
     Args:
-        directory: The working directory, whose `task_subsets/` is the user's own.
+        directory: Whose `task_subsets/` is the user's own; the working directory if not given.
     """
+    directory = Path.cwd() if directory is None else directory
     found: dict[str, Path] = {}
     for place in (directory / SUBSETS_DIRECTORY, shipped_subsets()):
         for path in sorted(place.glob("*.toml")):
@@ -26,18 +27,18 @@ def list_subsets(directory: Path) -> dict[str, Path]:
     return found
 
 
-def load_subset(name_or_path: str, directory: Path) -> Subset:
+def load_subset(name_or_path: str, directory: Path | None = None) -> Subset:
     """Read a subset by its name, or from a path that ends in `.toml`.
 
     Args:
         name_or_path: `demo`, or `subsets/mine.toml` (relative to `directory`).
-        directory: The working directory.
+        directory: As in `list_subsets`.
 
     Raises:
         SettingsError: No subset has that name, or its file has a mistake.
     """
     if name_or_path.endswith(".toml"):
-        return _read(directory / Path(name_or_path).expanduser())
+        return _read((directory or Path()) / Path(name_or_path).expanduser())
     known = list_subsets(directory)
     if name_or_path not in known:
         raise SettingsError(
