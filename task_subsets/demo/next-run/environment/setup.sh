@@ -1,0 +1,2 @@
+#!/bin/bash
+# Nothing to prepare: /app starts empty.

@@ -1,0 +1,2 @@
+#!/bin/bash
+chmod 644 ring.c ring.h
