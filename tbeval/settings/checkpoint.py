@@ -73,7 +73,9 @@ class Checkpoint(Settings):
     api_key_env: str | None = None
     headers: dict[str, str] = Field(default_factory=dict, repr=False)  # values are secrets
     ca_file: Path | None = None
-    proxy: str | None = None  # a URL; "environment" follows HTTP(S)_PROXY and NO_PROXY
+    proxy: str | None = Field(
+        None, repr=False
+    )  # a URL; "environment" follows HTTP(S)_PROXY and NO_PROXY
     embedded: Embedded | None = None
 
     # the model
@@ -121,25 +123,23 @@ class Checkpoint(Settings):
         return name
 
     def secret_values(self, environment: Mapping[str, str]) -> frozenset[str]:
-        """Every text that must not be written anywhere: the key, header values, passwords in URLs.
+        """Every text that must not be written anywhere: key, header values, proxy's password.
 
         What writes files or messages replaces these.
         """
-        urls = (urlsplit(url) for url in (self.base_url, self.proxy) if url)
-        passwords = {url.password for url in urls if url.password}
+        password = urlsplit(self.proxy or "").password or ""
         key = environment.get(self.api_key_env, "") if self.api_key_env else ""
-        return frozenset({key, *self.headers.values(), *passwords} - {""})
+        return frozenset({key, password, *self.headers.values()} - {""})
 
     def public(self) -> dict[str, Any]:
         """All settings as plain data, secrets left out: for run.toml and for showing.
 
-        Headers keep their names only, URLs lose user and password.
+        Headers keep their names only, the proxy loses user and password.
         """
         data = self.model_dump(mode="json", exclude={"headers"})
         data["headers"] = sorted(self.headers)
-        for name in ("base_url", "proxy"):
-            if data[name]:
-                data[name] = without_userinfo(data[name])
+        if self.proxy:
+            data["proxy"] = without_userinfo(self.proxy)
         return data
 
 
@@ -151,9 +151,14 @@ def normal_base_url(url: str) -> str:
     """A base URL as OpenAI's clients want it: `http://host:port` becomes `http://host:port/v1`.
 
     Raises:
-        ValueError: It is no http(s) URL.
+        ValueError: It is no http(s) URL, or it holds a user name or password.
     """
     parts = _split(url)
+    if parts.username or parts.password:
+        raise ValueError(
+            "holds a user name or password; put them into the environment and name the variable "
+            "in api_key_env or headers"
+        )
     path = parts.path.rstrip("/")
     for call in _CALLS:
         path = path.removesuffix(call)

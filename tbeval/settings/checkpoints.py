@@ -159,7 +159,10 @@ class Catalogue:
             if like is None:
                 return
             if like not in self.layers:
-                raise SettingsError(f"{layer.where(('like',))}: {self._unknown(like)}")
+                raise SettingsError(
+                    f'{layer.where(("like",))}: like names the unknown checkpoint "{like}"'
+                    f"{nearest(like, self.layers)}."
+                )
             if depth[like] >= len(self.layers[like]):
                 raise SettingsError(
                     f'{layer.where(("like",))}: like = "{like}" leads back to where it began.'

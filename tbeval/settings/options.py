@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from tbeval.settings.base import Settings
 from tbeval.settings.checkpoint import AgentName, Checkpoint, SandboxName
@@ -81,12 +81,25 @@ def settings_rows(
     options, origins = resolve(choices, checkpoint)
     rows = [Row(name, str(value), origins[name]) for name, value in options if name in origins]
     for name, value in checkpoint.public().items():
-        if name in RunOptions.model_fields:
-            continue
-        origin: Origin = "checkpoint" if name in checkpoint.model_fields_set else "default"
-        for key, item in _flat(name, value):
-            rows.append(Row(key, _text(item), "command line" if name in given else origin))
+        if name not in RunOptions.model_fields:
+            given_here = name in given
+            rows += [
+                Row(key, _text(item), "command line" if given_here else _origin(checkpoint, key))
+                for key, item in _flat(name, value)
+            ]
     return tuple(rows)
+
+
+def _origin(checkpoint: Checkpoint, key: str) -> Origin:
+    """Whether the checkpoint itself says a key such as `sampling.top_p`."""
+    here: object = checkpoint
+    for part in key.split("."):
+        if not isinstance(here, BaseModel):
+            break  # a free table, said as a whole
+        if part not in here.model_fields_set:
+            return "default"
+        here = getattr(here, part)
+    return "checkpoint"
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:

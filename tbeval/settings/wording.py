@@ -1,6 +1,7 @@
 """From pydantic's errors to sentences that a user can act on."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -28,6 +29,7 @@ _EXPECTED = {
     "string_pattern_mismatch": "of letters, digits, dots, dashes and underscores",
 }
 _KEY_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "openai_api_key"})
+_SUBJECT = re.compile(r"^(Input|Value|Tuple|List|Dictionary|String) ")
 _SHOWN = 40
 
 
@@ -75,7 +77,7 @@ def explain(error: ErrorDetails, model: type[BaseModel], raw: object = None) -> 
     elif kind in _EXPECTED:
         wanted = f"should be {_EXPECTED[kind]}"
     else:
-        wanted = error["msg"].removeprefix("Input ").removeprefix("Value ")
+        wanted = _SUBJECT.sub("", error["msg"])
     return f"{key} is {_shown(raw)}; it {wanted}"
 
 
@@ -109,9 +111,11 @@ def _fields(model: type[BaseModel], path: KeyPath) -> tuple[str, ...]:
     """The keys that a model knows at a path; none where it leads to no model."""
     here: type[BaseModel] | None = model
     for part in path:
+        if isinstance(part, int):
+            continue  # the model of a list is that of its items
         if here is None:
             return ()
-        field = here.model_fields.get(str(part))
+        field = here.model_fields.get(part)
         here = _model_in(field.annotation) if field else None
     return tuple(here.model_fields) if here else ()
 
