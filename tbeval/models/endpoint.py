@@ -5,6 +5,7 @@ import os
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
@@ -110,7 +111,7 @@ class Endpoint:
         """Whether the proxy variables of the environment count."""
         return self.proxy == ENVIRONMENT_PROXY
 
-    @property
+    @cached_property
     def secrets(self) -> tuple[bytes, ...]:
         """Byte strings that must never be written, each in the forms in which it may come back."""
         proxy = urlsplit(self.proxy_url or "")

@@ -1,0 +1,7 @@
+"""One OpenAI-compatible reverse proxy between all agents and the served model."""
+
+from tbeval.models.gateway.record import read_record
+from tbeval.models.gateway.server import Gateway
+from tbeval.models.gateway.trial import TrialUsage
+
+__all__ = ["Gateway", "TrialUsage", "read_record"]

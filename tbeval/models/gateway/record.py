@@ -1,0 +1,80 @@
+"""What went to the model and what came back: `model/<trial>.jsonl.zst`.
+
+Each entry is a zstd frame of its own that is written at once: whatever was complete when a run was
+killed can still be read.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+SUFFIX = ".jsonl.zst"
+_LEVEL = 3
+_CHUNK = 1 << 16
+
+
+class RecordWriter:
+    """Appends entries to the record of one trial."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin a record.
+
+        Raises:
+            FileExistsError: The trial has a record already; one is never overwritten.
+        """
+        self._file = path.open("xb", buffering=0)
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+
+    def write(self, entry: bytes) -> None:
+        """Append one entry, a JSON object without a newline.
+
+        Raises:
+            OSError: The disk is full or gone; what was written of the entry is taken back.
+        """
+        frame = self._compressor.compress(entry + b"\n")
+        start = self._file.tell()
+        try:
+            written = 0
+            while written < len(frame):
+                written += self._file.write(frame[written:]) or 0
+        except OSError:
+            self._file.seek(start)
+            self._file.truncate()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_record(path: Path) -> Iterator[dict[str, Any]]:
+    """The entries of a record, up to where it was cut off.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    with path.open("rb") as file:
+        yield from _entries(_chunks(file))
+
+
+def _chunks(file: Any) -> Iterator[bytes]:
+    reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    while True:
+        try:
+            chunk = reader.read(_CHUNK)
+        except zstandard.ZstdError:
+            return
+        if not chunk:
+            return
+        yield chunk
+
+
+def _entries(chunks: Iterator[bytes]) -> Iterator[dict[str, Any]]:
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield json.loads(line)

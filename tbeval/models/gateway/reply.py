@@ -1,0 +1,140 @@
+"""Whether what came back from the endpoint is an answer, and what it says about itself."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+_SHOWN = 160  # characters of a bad reply that an error text shows
+
+
+class BadReplyError(Exception):
+    """The endpoint answered with something that is no model's answer."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a complete answer says about itself.
+
+    Attributes:
+        content: The answer as read, for the record: an object, or the list of a stream's events.
+        finish_reason: Of the first choice.
+        tokens_in: Tokens of the prompt.
+        tokens_out: Tokens generated, reasoning included.
+        reasoning_tokens: As far as the server tells them apart.
+        has_usage: False: the server told no tokens, all three are 0.
+    """
+
+    content: Any
+    finish_reason: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+    reasoning_tokens: int = 0
+    has_usage: bool = False
+
+
+def shown(body: bytes) -> str:
+    """The beginning of a body on one line, for an error text."""
+    text = body[: 4 * _SHOWN].decode(errors="replace")
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line[:_SHOWN] + ("…" if len(line) > _SHOWN else "")
+
+
+def read_json(body: bytes) -> Any:
+    """Parse JSON from anywhere.
+
+    Raises:
+        BadReplyError: It is not JSON, or nested beyond reason.
+    """
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadReplyError(f"not JSON: {shown(body) or 'an empty body'}") from error
+
+
+def read_reply(body: bytes) -> Reply:
+    """Check a whole answer.
+
+    `content: null` is an answer: thinking models send it with their reasoning beside it.
+
+    Raises:
+        BadReplyError: Not JSON, no choices, a choice without its message or finish_reason.
+    """
+    answer = read_json(body)
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    if not isinstance(choices, list) or not choices:
+        raise BadReplyError(f"no choices: {shown(body)}")
+    for choice in choices:
+        if not isinstance(choice, dict) or not isinstance(choice.get("finish_reason"), str):
+            raise BadReplyError(f"a choice without finish_reason: {shown(body)}")
+        if not isinstance(choice.get("message"), dict) and not isinstance(choice.get("text"), str):
+            raise BadReplyError(f"a choice without message or text: {shown(body)}")
+    return _reply(answer, choices[0]["finish_reason"], answer.get("usage"))
+
+
+def read_stream(body: bytes) -> Reply:
+    """Check a whole stream of server-sent events.
+
+    Raises:
+        BadReplyError: An event that is not JSON or an error, or a choice that never finishes.
+    """
+    events: list[Any] = []
+    reasons: dict[int, str | None] = {}
+    usage: Any = None
+    for data in _events(body):
+        event = read_json(data)
+        if not isinstance(event, dict) or event.get("error"):
+            raise BadReplyError(f"an error in the stream: {shown(data)}")
+        events.append(event)
+        usage = event.get("usage") or usage
+        for choice in event.get("choices") or ():
+            if not isinstance(choice, dict):
+                raise BadReplyError(f"a malformed event: {shown(data)}")
+            index = _count(choice.get("index"))
+            reasons[index] = choice.get("finish_reason") or reasons.get(index)
+    if not reasons:
+        raise BadReplyError(f"a stream without choices: {shown(body)}")
+    if not all(isinstance(reason, str) for reason in reasons.values()):
+        raise BadReplyError("a stream that ends without finish_reason")
+    return _reply(events, str(reasons[min(reasons)]), usage)
+
+
+def without_usage_event(body: bytes) -> bytes:
+    """A stream without the event that only tells usage, for an agent that did not ask for it."""
+    blocks = body.replace(b"\r\n", b"\n").split(b"\n\n")
+    return b"\n\n".join(block for block in blocks if not _only_usage(block))
+
+
+def _only_usage(block: bytes) -> bool:
+    for data in _events(block):
+        event = json.loads(data)
+        return bool(event.get("usage")) and not event.get("choices")
+    return False
+
+
+def _events(body: bytes) -> Iterator[bytes]:
+    """The data of each event but `[DONE]`; engines put each event's data on one line."""
+    for line in body.splitlines():
+        field, _, data = line.partition(b":")
+        if field == b"data" and data.strip() not in {b"", b"[DONE]"}:
+            yield data.strip()
+
+
+def _reply(content: Any, finish_reason: str, usage: Any) -> Reply:
+    if not isinstance(usage, dict):
+        return Reply(content, finish_reason)
+    details = usage.get("completion_tokens_details")
+    return Reply(
+        content,
+        finish_reason,
+        tokens_in=_count(usage.get("prompt_tokens")),
+        tokens_out=_count(usage.get("completion_tokens")),
+        reasoning_tokens=_count(
+            details.get("reasoning_tokens") if isinstance(details, dict) else None
+        ),
+        has_usage=True,
+    )
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**40 else 0
