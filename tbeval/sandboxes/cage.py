@@ -1,0 +1,458 @@
+"""One sandbox: its life from bwrap's start to its last process, without harbor."""
+
+import asyncio
+import contextlib
+import io
+import json
+import os
+import select
+import signal
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from tbeval.records.sandbox import (
+    PrivateResult,
+    SandboxDeath,
+    SandboxDiedError,
+    SandboxReport,
+)
+from tbeval.sandboxes import cgroups, private, programs, rootfs, state, transfer
+from tbeval.sandboxes.entering import Door, is_root, split_environment
+from tbeval.sandboxes.errors import SandboxStartError, TransferError
+from tbeval.sandboxes.limits import OUTPUT_BYTES, Limits, granted_limits
+from tbeval.sandboxes.processes import Capture, Finished, Pipes, Sink, Spool, Stream, run
+from tbeval.sandboxes.toolbox import Toolbox
+
+_START_SEC = 30.0
+_DEATH_SEC = 0.2
+_STOP_SEC = 5.0
+_MOST_ARGUMENT = 100_000  # bytes of one argument; the kernel takes 128 KB
+_NEVER_OOM = "-1000"
+_FILE_SIZE_CODE = 128 + signal.SIGXFSZ
+_KILLED_CODE = 128 + signal.SIGKILL
+# What programs say when prlimit, which counts nothing, stops them.
+_FORK_REFUSED = ("fork: retry", "fork: Resource temporarily unavailable", "BlockingIOError",
+                 "can't start new thread", "Cannot fork", "fork failed")  # fmt: skip
+_MEMORY_REFUSED = ("MemoryError", "Cannot allocate memory", "memory exhausted", "std::bad_alloc",
+                   "cannot allocate memory", "Out of memory")  # fmt: skip
+
+
+class Cage:
+    """A running sandbox. Make one with `Cage.start`."""
+
+    def __init__(
+        self,
+        record: state.SandboxRecord,
+        limits: Limits,
+        groups: cgroups.SandboxGroups | None,
+        process: asyncio.subprocess.Process,
+    ) -> None:
+        self._record = record
+        self._limits = limits
+        self._groups = groups
+        self._process = process
+        self._pidfd = -1
+        self._pipes = Pipes()
+        self._hit: set[str] = set()
+        self._death: SandboxDeath | None = None
+        self._message = ""
+        self._stopped = False
+        self._door: Door | None = None
+
+    @classmethod
+    async def start(cls, limits: Limits, toolbox: Toolbox, *, run_id: str, workdir: str) -> "Cage":
+        """Start a sandbox whose working directory is empty.
+
+        Raises:
+            SandboxStartError: The host could not.
+        """
+        record = state.claim(run_id)
+        name = f"{record.number}"
+        record = record.model_copy(
+            update={"cgroups": tuple(str(path) for path in cgroups.directories(name))}
+        )
+        state.update(record)
+        try:
+            groups = cgroups.create(
+                name,
+                memory_bytes=limits.group_bytes,
+                processes=limits.processes,
+                cpus=limits.cpus,
+            )
+            process, info = await _spawn(limits, toolbox, record.number)
+            cage = cls(record, limits, groups, process)
+        except BaseException as error:
+            _clean(record)
+            if isinstance(error, OSError):
+                raise SandboxStartError(f"The sandbox could not be started: {error}.") from error
+            raise
+        try:
+            await cage._move_in(info, workdir)
+        except BaseException as error:
+            await cage.stop()
+            if isinstance(error, OSError | TimeoutError | ValueError | SandboxDiedError):
+                raise SandboxStartError(f"The sandbox could not be started: {error}.") from error
+            raise
+        return cage
+
+    async def _move_in(self, info: int, workdir: str) -> None:
+        """Wait for bwrap, put limits on it, and furnish its root."""
+        stdout, stderr = self._process.stdout, self._process.stderr
+        assert stdout is not None  # noqa: S101 - for the type checker: both are pipes
+        assert stderr is not None  # noqa: S101
+        try:
+            async with asyncio.timeout(_START_SEC):
+                ready = await stdout.readline()
+                if not ready:
+                    said = (await stderr.read(2000)).decode(errors="replace").strip()
+                    raise SandboxStartError(f"bwrap failed: {said or 'it said nothing'}")
+            pid = int(json.loads(os.read(info, 4096).partition(b"}")[0] + b"}")["child-pid"])
+        finally:
+            os.close(info)
+        self._pidfd = os.pidfd_open(pid)
+        pids = (self._process.pid, pid)
+        self._record = self._record.model_copy(
+            update={"processes": tuple(state.process_id(each) for each in pids)}
+        )
+        state.update(self._record)
+        for each in pids:
+            if self._groups is not None:
+                cgroups.join(self._groups.harness, each)
+            with contextlib.suppress(OSError):  # only with CAP_SYS_RESOURCE; see also `Door`
+                Path(f"/proc/{each}/oom_score_adj").write_text(_NEVER_OOM, encoding="ascii")
+        self._door = Door(
+            pid=pid,
+            uid=self._record.number if is_root() else None,
+            inside=self._groups.inside if self._groups else (),
+            harness=self._groups.harness if self._groups else (),
+            limits=self._limits,
+            memory_group=bool(self._groups and self._groups.memory),
+            pids_group=bool(self._groups and self._groups.pids),
+        )
+        script = rootfs.setup_script(self._limits, workdir)
+        with _file(rootfs.skeleton(network=self._limits.network)) as stdin:
+            output = Capture(4096)
+            done = await run(
+                self._door.trusted([programs.SH, "-c", script]),
+                stdin=stdin,
+                stdout=output,
+                stderr=output,
+                pipes=self._pipes,
+                env=rootfs.ENVIRONMENT,
+                timeout_sec=_START_SEC,
+            )
+        if done.return_code != 0:
+            raise SandboxStartError(f"Setting the sandbox up failed: {output.text().strip()}")
+
+    @property
+    def uid(self) -> int | None:
+        """The uid that its processes have on the host; None if it is our own."""
+        return self._record.number if is_root() else None
+
+    @property
+    def pid(self) -> int:
+        """Its first process, as the host numbers it."""
+        return self._open_door().pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether its first process is there."""
+        return self._pidfd >= 0 and not select.select([self._pidfd], [], [], 0)[0]
+
+    def _open_door(self) -> Door:
+        if self._door is None or self._stopped or not self.alive:
+            self._note_death()
+            raise SandboxDiedError(self._message or "The sandbox has been stopped.")
+        return self._door
+
+    def enter_command(self, argv: list[str], *, env: dict[str, str], cwd: str) -> list[str]:
+        """The host's command line that runs `argv` inside, with this environment and no other."""
+        merged = rootfs.ENVIRONMENT | env
+        clean = [programs.ENV, "-i", *(f"{key}={value}" for key, value in merged.items())]
+        return self._open_door().command([*clean, *argv], cwd=cwd, late_env={})
+
+    async def exec(
+        self,
+        command: str,
+        *,
+        cwd: str,
+        env: dict[str, str],
+        timeout_sec: float | None,
+        stdin: IO[bytes] | int = asyncio.subprocess.DEVNULL,
+    ) -> tuple[Finished, Capture, Capture]:
+        """Run a command with bash, as the agent would.
+
+        Raises:
+            SandboxDiedError: The sandbox is gone, before or after.
+            asyncio.CancelledError: The command and its children are dead.
+        """
+        door = self._open_door()
+        early, late = split_environment(rootfs.ENVIRONMENT | env)
+        stdout, stderr = Capture(OUTPUT_BYTES), Capture(OUTPUT_BYTES)
+        with contextlib.ExitStack() as stack:
+            argv = [programs.BASH, "-c", command]
+            fds: tuple[int, ...] = ()
+            if len(command.encode()) > _MOST_ARGUMENT:
+                script = stack.enter_context(_file(command.encode()))
+                argv = [programs.BASH, f"/dev/fd/{script.fileno()}"]
+                fds = (script.fileno(),)
+            done = await self._run(
+                door.command(argv, cwd=cwd, late_env=late),
+                stdout,
+                stderr,
+                env=early,
+                timeout_sec=timeout_sec,
+                stdin=stdin,
+                pass_fds=fds,
+            )
+        self._notice(done, stdout, stderr)
+        return done, stdout, stderr
+
+    async def _run(
+        self,
+        argv: list[str],
+        stdout: Sink,
+        stderr: Sink,
+        *,
+        env: dict[str, str] | None = None,
+        timeout_sec: float | None = None,
+        stdin: IO[bytes] | int = asyncio.subprocess.DEVNULL,
+        pass_fds: tuple[int, ...] = (),
+        extra: tuple[Stream, ...] = (),
+    ) -> Finished:
+        """Run, and tell a command that failed from a sandbox that is gone."""
+        done = await run(
+            argv,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pipes=self._pipes,
+            env=rootfs.ENVIRONMENT if env is None else env,
+            timeout_sec=timeout_sec,
+            pass_fds=pass_fds,
+            extra=extra,
+        )
+        if done.return_code == _KILLED_CODE and not done.timed_out:
+            await self._wait_for_death()
+        if done.return_code != 0:
+            self._open_door()
+        return done
+
+    async def _wait_for_death(self) -> None:
+        """A command that was killed may be the first sign that everything is being killed."""
+        if self._oom_killed() or not self.alive:
+            return
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), _DEATH_SEC)
+
+    def _oom_killed(self) -> bool:
+        return bool(self._groups and self._groups.memory_kills())
+
+    def _notice(self, done: Finished, stdout: Capture, stderr: Capture) -> None:
+        """Take down which limits stopped something."""
+        self._sample()
+        if done.return_code == _FILE_SIZE_CODE:
+            self._hit.add("file-size")
+        if stdout.cut or stderr.cut:
+            self._hit.add("output")
+        door = self._door
+        said = stdout.text()[-4096:] + stderr.text()[-4096:] if done.return_code else ""
+        if "File too large" in said:
+            self._hit.add("file-size")
+        if "No space left on device" in said:
+            self._hit.add("storage")
+        if door and not door.pids_group and any(word in said for word in _FORK_REFUSED):
+            self._hit.add("processes")
+        if door and not door.memory_group and any(word in said for word in _MEMORY_REFUSED):
+            self._hit.add("memory")
+
+    def _sample(self) -> None:
+        if self._groups is not None:
+            if self._groups.memory_kills():
+                self._hit.add("memory")
+            if self._groups.refused_forks():
+                self._hit.add("processes")
+        if self._door is not None and self.alive:
+            with contextlib.suppress(OSError):
+                root = os.statvfs(f"/proc/{self._door.pid}/root")
+                if root.f_bavail == 0 or root.f_favail == 0:
+                    self._hit.add("storage")
+
+    def _note_death(self) -> None:
+        """Who ended it, if it ended by itself."""
+        if self._stopped or self._door is None or self._death is not None or self.alive:
+            return
+        self._sample()
+        own = bool(self._hit & {"memory", "processes"})
+        self._death = SandboxDeath.TRIAL if own else SandboxDeath.HOST
+        why = f"limits hit: {', '.join(sorted(self._hit))}" if own else "killed from outside"
+        self._message = f"The sandbox died ({why})."
+
+    async def put(self, fill: IO[bytes], target: str) -> None:
+        """Extract a tar stream in a directory inside.
+
+        Raises:
+            TransferError: tar failed inside: the storage is full, the target is a file, …
+            SandboxDiedError: The sandbox is gone.
+        """
+        output = Capture(4096)
+        script = 'mkdir -p -- "$1" && exec tar -x --no-same-owner -C "$1"'
+        door = self._open_door()
+        argv = door.plain([programs.SH, "-c", script, "sh", target])
+        done = await self._run(argv, output, output, stdin=fill)
+        self._notice(done, output, output)
+        if done.return_code != 0:
+            raise TransferError(f"Copying to {target} failed: {output.text().strip()}")
+
+    async def get(self, script: str, *arguments: str) -> tuple[IO[bytes], str]:
+        """Run a script of ours inside that writes a tar stream; the caller closes the file.
+
+        Returns:
+            The stream, cut off at `MOST_DOWNLOAD` bytes, and what went wrong ("" if nothing).
+        """
+        file = tempfile.TemporaryFile()
+        try:
+            spool, errors = Spool(file, transfer.MOST_DOWNLOAD), Capture(4096)
+            argv = self._open_door().plain([programs.SH, "-c", script, "sh", *arguments])
+            done = await self._run(argv, spool, errors)
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+        if spool.full:
+            self._hit.add("output")
+            return file, f"it is larger than {transfer.MOST_DOWNLOAD} bytes"
+        return file, errors.text().strip() if done.return_code else ""
+
+    async def exec_private(
+        self,
+        command: str,
+        *,
+        private_dir: str,
+        uploads: dict[str, str],
+        env: dict[str, str],
+        cwd: str,
+        timeout_sec: float,
+    ) -> PrivateResult:
+        """See `tbeval.records.sandbox.RunsPrivately`."""
+        door = self._open_door()
+        early, late = split_environment(rootfs.ENVIRONMENT | env)
+        stdout, stderr = Capture(OUTPUT_BYTES), Capture(OUTPUT_BYTES)
+        targets = (*uploads, private_dir)
+        pinned = await self._run(
+            door.trusted([programs.SH, "-c", private.PIN_SCRIPT, "sh", *targets]), stdout, stderr
+        )
+        if pinned.return_code != 0:
+            raise TransferError(f"The tests cannot be put in place: {stderr.text().strip()}")
+        with tempfile.TemporaryFile() as files, tempfile.TemporaryFile() as results:
+            private.pack_uploads(files, uploads)
+            files.seek(0)
+            stream = Stream(Spool(results, transfer.MOST_DOWNLOAD))
+            done = await self._run(
+                private.command_line(door, command, targets, cwd, late, stream.write),
+                stdout,
+                stderr,
+                env=early,
+                timeout_sec=timeout_sec,
+                stdin=files,
+                extra=(stream,),
+            )
+            self._notice(done, stdout, stderr)
+            results.seek(0)
+            found = transfer.read_files(results)
+        return PrivateResult(
+            return_code=done.return_code,
+            stdout=stdout.text(),
+            stderr=stderr.text(),
+            timed_out=done.timed_out,
+            files=found,
+        )
+
+    def report(self) -> SandboxReport:
+        """How it fared until now."""
+        if not self._stopped:
+            self._sample()
+            self._note_death()
+        return SandboxReport(
+            limits=granted_limits(self._limits),
+            limits_hit=tuple(sorted(self._hit)),
+            death=self._death,
+            message=self._message,
+        )
+
+    async def stop(self) -> None:
+        """Kill everything in it; once is enough, more does no harm."""
+        if self._stopped:
+            return
+        self._sample()
+        self._note_death()
+        self._stopped = True
+        with contextlib.suppress(ProcessLookupError):
+            if self._pidfd >= 0:
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), _STOP_SEC)
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
+        self._pipes.close()
+        _clean(self._record)
+
+
+def _clean(record: state.SandboxRecord) -> None:
+    """Remove control groups and the record; what cannot go now is reaped by the next run."""
+    gone = [cgroups.remove(Path(group), kill=True) for group in record.cgroups]
+    if all(gone):
+        state.release(record)
+
+
+def _file(data: bytes) -> IO[bytes]:
+    """A file in memory, at its beginning."""
+    file = io.FileIO(os.memfd_create("tbeval"), "r+")
+    file.write(data)
+    file.seek(0)
+    return file  # type: ignore[return-value]
+
+
+async def _spawn(
+    limits: Limits, toolbox: Toolbox, number: int
+) -> tuple[asyncio.subprocess.Process, int]:
+    """Start bwrap; returns it and the file descriptor that tells its child's pid.
+
+    bwrap's own path may lie where the sandbox's uid cannot go, so it is run by descriptor; and its
+    options come by descriptor too, or the host's paths would stand on a command line.
+    """
+    info, info_write = os.pipe()
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.close, info_write)
+        binary = os.open(programs.bwrap(), os.O_RDONLY)
+        stack.callback(os.close, binary)
+        empty = os.open(os.devnull, os.O_RDONLY)
+        stack.callback(os.close, empty)
+        args = rootfs.bwrap_args(limits, toolbox.path, empty)
+        options = stack.enter_context(_file("\0".join(args).encode() + b"\0"))
+        argv: list[str] = []
+        if is_root():
+            argv += [programs.SETPRIV, f"--reuid={number}", f"--regid={number}", "--clear-groups"]
+            argv += ["--"]
+        argv += [f"/proc/self/fd/{binary}", "--args", str(options.fileno())]
+        argv += ["--info-fd", str(info_write), "--", programs.SH, "-c"]
+        # Ignored by the first process, SIGCHLD makes the kernel reap orphans itself.
+        argv += ["trap '' CHLD; echo ready; exec sleep infinity >/dev/null 2>&1"]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env={"PATH": rootfs.ENVIRONMENT["PATH"]},
+                pass_fds=(binary, empty, options.fileno(), info_write),
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(info)
+            raise
+    return process, info

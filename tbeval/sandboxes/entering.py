@@ -1,0 +1,97 @@
+"""The command lines that run something inside a sandbox.
+
+A command goes through: our control groups, the sandbox's uid (where we are root), the sandbox's
+name spaces; it has every capability in them at that point, and then either keeps them (set-up and
+the verifier's mounts: "trusted") or loses all before the command starts.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tbeval.sandboxes.limits import MB, Limits
+from tbeval.sandboxes.programs import ENV, NSENTER, PRLIMIT, SETPRIV, SH
+
+# Variables that change what the programs on the way inside load: they are set after them.
+_LOADER_PREFIXES = ("LD_", "GLIBC_", "GCONV_", "LOCPATH", "TAR_OPTIONS", "MALLOC_", "BASH_", "ENV")
+
+_DIES_FIRST = 300  # of 1000; see proc_pid_oom_score_adj(5)
+
+
+@dataclass(frozen=True)
+class Door:
+    """How to enter one sandbox.
+
+    Attributes:
+        pid: Its first process, as the host numbers it.
+        uid: The uid to drop to first; None if we are not root.
+        inside: Control groups for what the agent runs.
+        harness: Control groups for what we run.
+        limits: For `prlimit`.
+        groups: Whether memory and processes are limited by control groups.
+    """
+
+    pid: int
+    uid: int | None
+    inside: tuple[Path, ...]
+    harness: tuple[Path, ...]
+    limits: Limits
+    memory_group: bool
+    pids_group: bool
+
+    def enter(self, *, harness: bool) -> list[str]:
+        """Up to the name spaces; what follows has all capabilities in them."""
+        argv: list[str] = []
+        files = self.harness if harness else self.inside
+        if files:
+            joins = " && ".join(f"echo 0 > {file}" for file in files)
+            if not harness:  # out of memory, what the agent runs dies before what holds the sandbox
+                joins += f" && echo {_DIES_FIRST} > /proc/self/oom_score_adj"
+            argv += [SH, "-c", f'{joins} && exec "$@"', "sh"]
+        if self.uid is not None:
+            uid = str(self.uid)
+            argv += [SETPRIV, f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--"]
+        argv += [NSENTER, "--preserve-credentials", "-t", str(self.pid)]
+        argv += ["-U", "-m", "-p", "-n", "-i", "-u"]
+        if Path("/proc/self/ns/cgroup").exists():
+            argv += ["-C"]
+        return [*argv, "-r", "-w", "--"]
+
+    def drop(self, *, keep: str = "") -> list[str]:
+        """Lose all capabilities but the named one, for good, and take on the limits."""
+        bounding = "-all" + (f",+{keep}" if keep else "")
+        argv = [SETPRIV, f"--bounding-set={bounding}", "--inh-caps=-all", "--no-new-privs", "--"]
+        argv += [PRLIMIT, "--core=0", f"--fsize={self.limits.storage_mb * MB}"]
+        if not self.pids_group:
+            argv += [f"--nproc={self.limits.processes}"]
+        if not self.memory_group:
+            argv += [f"--as={self.limits.memory_mb * MB}"]
+        return [*argv, "--"]
+
+    def command(self, argv: list[str], *, cwd: str, late_env: dict[str, str]) -> list[str]:
+        """The whole way to an ordinary command."""
+        chdir = [ENV, f"--chdir={cwd}", *(f"{key}={value}" for key, value in late_env.items())]
+        return [*self.enter(harness=False), *self.drop(), *chdir, *argv]
+
+    def trusted(self, argv: list[str]) -> list[str]:
+        """The whole way to a command of ours that keeps its capabilities."""
+        return [*self.enter(harness=True), *argv]
+
+    def plain(self, argv: list[str]) -> list[str]:
+        """The whole way to a command of ours that has none, outside the agent's process limit."""
+        return [*self.enter(harness=True), *self.drop(), *argv]
+
+
+def split_environment(env: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Variables for the programs on the way, and those that must be set after them.
+
+    The former are not seen on any command line; the latter are.
+    """
+    late = {key: value for key, value in env.items() if key.startswith(_LOADER_PREFIXES)}
+    early = {key: value for key, value in env.items() if key not in late}
+    return early, late
+
+
+def is_root() -> bool:
+    """Whether sandboxes are started as root, and so dropped to a uid of their own."""
+    return os.geteuid() == 0

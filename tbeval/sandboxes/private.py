@@ -1,0 +1,96 @@
+"""A command in a sandbox that the agent's leftover processes cannot touch: the verifier's.
+
+The agent's processes are root inside, share the file system, and may be waiting. What keeps them
+out:
+
+- The tests and the private directory are tmpfs mounts in a mount name space of the command's own.
+- Their mount points, with each directory on the way, are first made mount points for everybody:
+  otherwise an agent that removes or renames the directory below would unmount them.
+- The command keeps one harmless capability that no process of the agent's can have. The kernel
+  then refuses them its memory, environment, descriptors, root and tracing.
+- The mounting is done by a shell that has all capabilities, from programs and libraries that root
+  inside cannot replace (`rootfs`).
+
+What remains to them is to kill it, which is no verdict in their favour.
+"""
+
+import shlex
+import tarfile
+from pathlib import Path
+from typing import IO
+
+from tbeval.sandboxes import transfer
+from tbeval.sandboxes.entering import Door
+from tbeval.sandboxes.limits import MB
+from tbeval.sandboxes.programs import BASH, ENV, UNSHARE
+
+_SIZE = 256 * MB
+_KEPT = "wake_alarm"
+
+#: Arguments: absolute directories. Makes each of them, and all above, real and immovable.
+PIN_SCRIPT = """set -fu
+pinned() {
+    while read -r _ _ _ _ where _; do
+        if [ "$where" = "$1" ]; then return 0; fi
+    done < /proc/self/mountinfo
+    return 1
+}
+for target; do
+    path=
+    rest=${target#/}/
+    while [ -n "$rest" ]; do
+        path=$path/${rest%%/*}
+        rest=${rest#*/}
+        tries=0
+        until pinned "$path"; do
+            tries=$((tries + 1))
+            if [ $tries -gt 20 ]; then echo "$path cannot be made a directory"; exit 1; fi
+            if [ -L "$path" ] || [ ! -d "$path" ]; then rm -f -- "$path"; fi
+            mkdir -p -- "$path" && mount --rbind "$path" "$path"
+        done
+    done
+done >&2
+"""
+
+
+def pack_uploads(target: IO[bytes], uploads: dict[str, str]) -> None:
+    """Write one tar stream with the contents of host directories at their places inside."""
+    with tarfile.open(fileobj=target, mode="w|", format=tarfile.GNU_FORMAT) as archive:
+        for inside, directory in uploads.items():
+            transfer.add(archive, Path(directory), prefix=inside.strip("/"))
+
+
+def command_line(
+    door: Door,
+    command: str,
+    targets: tuple[str, ...],
+    cwd: str,
+    late_env: dict[str, str],
+    results: int,
+) -> list[str]:
+    """The host's command line that runs a command out of the agent's reach.
+
+    Args:
+        door: Of the sandbox; the targets have been pinned in it.
+        command: For `bash -c`.
+        targets: Where private file systems go; the last is the directory that is returned.
+        cwd: The command's working directory.
+        late_env: See `split_environment`.
+        results: File descriptor that gets the last target's files as a tar stream; the uploads
+            come on standard input.
+    """
+    variables = [f"{key}={value}" for key, value in late_env.items()]
+    inner = [*door.drop(keep=_KEPT), ENV, f"--chdir={cwd}", *variables, BASH, "-c", command]
+    lines = ["set -e"]
+    for target in dict.fromkeys(targets):
+        where = shlex.quote(target)
+        lines.append(f"mkdir -p -- {where}")
+        options = f"nosuid,nodev,size={_SIZE},mode=755"
+        lines.append(f"mount -t tmpfs -o {options} tmpfs {where}")
+    lines += ["tar -x -p --no-same-owner -C /", "set +e"]
+    lines.append(f"{shlex.join(inner)} </dev/null {results}>&-")
+    lines.append("code=$?")
+    lines.append(f"tar -c -C {shlex.quote(targets[-1])} . >&{results} 2>/dev/null")
+    lines.append("exit $code")
+    enter = [UNSHARE, "--mount", "--propagation", "private", "--", BASH, "-c", "\n".join(lines)]
+    return door.trusted(enter)

@@ -1,0 +1,174 @@
+"""Where sandboxes keep what must outlive them: the toolbox, and who started what.
+
+Each live sandbox has a record here that names its owner, the harness process. A record whose owner
+is dead is what SIGKILL left behind; `reap` removes what it names, and nothing else.
+"""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import stat
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tbeval.records.base import Record
+from tbeval.sandboxes import cgroups
+from tbeval.sandboxes.errors import SandboxStartError
+
+STATE_DIR_VARIABLE = "TBEVAL_STATE_DIR"
+_TRIES = 1000
+
+# Uids between systemd's container range and its foreign range belong to nobody.
+_FIRST_UID, _UIDS = 1_900_000_000, 1_000_000
+# Where only 16 bits of uids are mapped (a container without root): below systemd's dynamic users.
+_FIRST_SMALL_UID, _SMALL_UIDS = 60_600, 500
+
+
+class ProcessId(Record):
+    """A process, told apart from a later one with the same number by its start time."""
+
+    pid: int
+    started: int  # clock ticks since boot
+
+    @property
+    def alive(self) -> bool:
+        """Whether this very process still exists (a zombie does not count)."""
+        return _start_time(self.pid) == self.started
+
+
+class SandboxRecord(Record):
+    """What one sandbox has on this machine."""
+
+    number: int  # its uid where we are root
+    owner: ProcessId
+    run_id: str
+    cgroups: tuple[str, ...] = ()
+    processes: tuple[ProcessId, ...] = ()
+
+
+def _start_time(pid: int) -> int | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def process_id(pid: int) -> ProcessId:
+    """The identity of a live process.
+
+    Raises:
+        ProcessLookupError: There is no such process.
+    """
+    started = _start_time(pid)
+    if started is None:
+        raise ProcessLookupError(f"no process {pid}")
+    return ProcessId(pid=pid, started=started)
+
+
+def state_dir() -> Path:
+    """The directory of tbeval's state on this machine, made if it is not there.
+
+    `$TBEVAL_STATE_DIR`, or a directory of this user in /var/tmp: on a local disk, and never under
+    a home directory, since the users that sandboxes run as cannot enter root's.
+
+    Raises:
+        SandboxStartError: It is not a directory of this user's.
+    """
+    path = Path(os.environ.get(STATE_DIR_VARIABLE) or f"/var/tmp/tbeval-{os.getuid()}")  # noqa: S108 - owner and kind are checked below
+    advice = f"Remove it, or set {STATE_DIR_VARIABLE} to a directory of yours."
+    try:
+        with contextlib.suppress(FileExistsError):
+            path.mkdir(mode=0o711, parents=True)
+        found = path.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise SandboxStartError(f"{path} is not a directory owned by this user. {advice}")
+        if stat.S_IMODE(found.st_mode) != 0o711:
+            path.chmod(0o711)
+    except OSError as error:
+        raise SandboxStartError(f"{path} cannot be used: {error.strerror}. {advice}") from error
+    return path
+
+
+def _records_dir() -> Path:
+    path = state_dir() / "sandboxes"
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def _numbers() -> tuple[int, int]:
+    """First number for sandboxes and how many there are, from the uids that this machine maps."""
+    for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines():
+        first, _, count = (int(word) for word in line.split())
+        if first <= _FIRST_UID and first + count >= _FIRST_UID + _UIDS:
+            return _FIRST_UID, _UIDS
+    return _FIRST_SMALL_UID, _SMALL_UIDS
+
+
+def claim(run_id: str) -> SandboxRecord:
+    """Reserve a number (and so a uid) that no other sandbox of this machine has.
+
+    Raises:
+        SandboxStartError: All are taken.
+    """
+    directory = _records_dir()
+    owner = process_id(os.getpid())
+    first, count = _numbers()
+    for _ in range(_TRIES):
+        number = first + random.randrange(count)  # noqa: S311 - it need only be free
+        record = SandboxRecord(number=number, owner=owner, run_id=run_id)
+        try:
+            with _path(directory, number).open("x", encoding="utf-8") as file:
+                file.write(record.model_dump_json())
+        except FileExistsError:
+            continue
+        return record
+    raise SandboxStartError(f"No number is free for a sandbox: {directory} is full of records.")
+
+
+def update(record: SandboxRecord) -> None:
+    """Write down what a sandbox has now, before or as soon as it has it."""
+    path = _path(_records_dir(), record.number)
+    temporary = path.with_suffix(".new")
+    temporary.write_text(record.model_dump_json(), encoding="utf-8")
+    temporary.replace(path)
+
+
+def release(record: SandboxRecord) -> None:
+    """Forget a sandbox of which nothing is left."""
+    _path(_records_dir(), record.number).unlink(missing_ok=True)
+
+
+def _path(directory: Path, number: int) -> Path:
+    return directory / f"{number}.json"
+
+
+def reap() -> int:
+    """Remove what sandboxes of dead harness processes left: their processes and cgroups.
+
+    Returns:
+        How many sandboxes were removed.
+    """
+    reaped = 0
+    for path in sorted(_records_dir().glob("*.json")):
+        try:
+            record = SandboxRecord.model_validate(json.loads(path.read_bytes()))
+        except FileNotFoundError:
+            continue  # its owner released it just now
+        except (ValueError, ValidationError):
+            continue  # being written by its owner, or by another version
+        if record.owner.alive:
+            continue
+        for process in record.processes:
+            if process.alive:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(process.pid, signal.SIGKILL)
+        gone = [cgroups.remove(Path(group), kill=True) for group in record.cgroups]
+        if all(gone):
+            path.unlink(missing_ok=True)
+            reaped += 1
+    return reaped
