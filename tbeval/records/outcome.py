@@ -48,6 +48,7 @@ class StopReason(StrEnum):
     TOKEN_LIMIT = "token limit"  # noqa: S105 - a reason, not a password
     PARSE_ERRORS = "parse errors"
     UNPARSED_CALL = "unparsed call"
+    BAD_REQUEST = "bad request"  # the server refused a call, and not for its length
     ENDPOINT_DOWN = "endpoint down"
     SANDBOX_DIED = "sandbox died"
     CANCELLED = "cancelled"
