@@ -4,7 +4,7 @@ import base64
 import os
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -89,6 +89,10 @@ class Endpoint:
         )
         _checked_ca(checkpoint, endpoint)
         return endpoint
+
+    def probed(self, served_model: str, context_window: int) -> Self:
+        """The endpoint with what `probe` found out."""
+        return replace(self, served_model=served_model, context_window=context_window)
 
     @property
     def root_url(self) -> str:

@@ -1,0 +1,178 @@
+"""Ask an endpoint what it serves, before anything is measured with it."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import aiohttp
+import openai
+
+from tbeval.models.endpoint import Endpoint, EndpointError
+
+__all__ = ["EndpointError", "Identity", "probe"]
+
+_MODELS_SEC = 10.0
+_EXTRA_SEC = 3.0
+#: Where engines tell more than OpenAI's API does; those that do not know a path answer 404.
+_EXTRAS = ("props", "get_model_info", "server_info", "get_server_info", "version")
+_ENGINES = {"llamacpp": "llama.cpp", "vllm": "vllm", "sglang": "sglang"}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What an endpoint tells of the model that it serves; None where it tells nothing.
+
+    Attributes:
+        served_model: The name under which it answers.
+        context_window: Tokens of prompt and reply together.
+        model_path: Where the server loaded the weights from.
+        weight_version: Of weights that are swapped in place under one name.
+    """
+
+    served_model: str
+    context_window: int
+    model_path: str | None = None
+    engine: str | None = None
+    engine_version: str | None = None
+    weight_version: str | None = None
+
+    def as_dict(self) -> dict[str, str]:
+        """What is known, for run.toml."""
+        return {name: str(value) for name, value in asdict(self).items() if value is not None}
+
+
+async def probe(endpoint: Endpoint) -> Identity:
+    """What the endpoint serves.
+
+    Raises:
+        EndpointError: It does not answer, does not serve the checkpoint's model, or nobody knows
+            how long its context is. The message says what to do.
+    """
+    models, extras = await asyncio.gather(_models(endpoint), _extras(endpoint))
+    model = _chosen(endpoint, models)
+    return Identity(
+        served_model=model["id"],
+        context_window=_window(endpoint, model, extras),
+        model_path=_first_text(extras, "model_path") or _text(model.get("root")),
+        engine=_ENGINES.get(str(model.get("owned_by"))),
+        engine_version=_first_text(extras, "build_info", "version"),
+        weight_version=_first_text(extras, "weight_version"),
+    )
+
+
+async def _models(endpoint: Endpoint) -> list[dict[str, Any]]:
+    url = endpoint.base_url
+    http = openai.DefaultAsyncHttpxClient(
+        proxy=endpoint.proxy_url, trust_env=endpoint.trust_env, verify=endpoint.ssl_context()
+    )
+    no_key: dict[str, Any] = {} if endpoint.api_key else {"Authorization": openai.Omit()}
+    async with openai.AsyncOpenAI(
+        base_url=url,
+        api_key=endpoint.api_key or "none",
+        default_headers={**no_key, **endpoint.headers},
+        http_client=http,
+        max_retries=0,
+        timeout=_MODELS_SEC,
+    ) as client:
+        try:
+            raw = await client.models.with_raw_response.list()
+        except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
+            raise EndpointError(
+                f"{url} refuses the key (HTTP {error.status_code}): put the right one into the "
+                "environment and name its variable in the checkpoint's api_key_env."
+            ) from error
+        except openai.APIStatusError as error:
+            hint = (
+                "base_url should end in /v1"
+                if error.status_code == 404  # noqa: PLR2004 - HTTP's "not found"
+                else "look at the server's log, or wait until it has loaded its model"
+            )
+            raise EndpointError(
+                f"{url}/models answers HTTP {error.status_code}: {hint}."
+            ) from error
+        except openai.APIConnectionError as error:  # time-outs too
+            reason = endpoint.scrub_text(str(error.__cause__ or error))
+            raise EndpointError(
+                f"Nothing answers at {url} ({reason}): start the model's server, or correct "
+                "base_url."
+            ) from error
+    listed = _object(raw.http_response.content).get("data")
+    if not isinstance(listed, list):
+        raise EndpointError(
+            f"{url}/models does not answer as OpenAI's API does: base_url should be that of the "
+            "model's server, up to and with /v1."
+        )
+    return [model for model in listed if isinstance(model, dict) and _text(model.get("id"))]
+
+
+def _chosen(endpoint: Endpoint, models: list[dict[str, Any]]) -> dict[str, Any]:
+    wanted = endpoint.served_model
+    names = ", ".join(model["id"] for model in models) or "nothing"
+    if wanted is None:
+        if len(models) != 1:
+            raise EndpointError(
+                f"{endpoint.base_url} serves {names}: name one of them as served_model."
+            )
+        return models[0]
+    for model in models:
+        if model["id"] == wanted:
+            return model
+    raise EndpointError(
+        f"{wanted} is not served at {endpoint.base_url}; it serves: {names}. Correct served_model, "
+        "or start the right server."
+    )
+
+
+def _window(endpoint: Endpoint, model: Mapping[str, Any], extras: list[dict[str, Any]]) -> int:
+    told = [model.get("max_model_len")]
+    for extra in extras:
+        settings = extra.get("default_generation_settings")
+        told += [
+            settings.get("n_ctx") if isinstance(settings, dict) else None,
+            extra.get("max_model_len"),
+            extra.get("context_length"),
+        ]
+    served = next((n for n in told if isinstance(n, int) and n > 0), None)
+    known = [n for n in (served, endpoint.context_window) if n is not None]
+    if not known:
+        raise EndpointError(
+            f"{endpoint.base_url} does not tell how long a context it serves: write "
+            "context_window = … into the checkpoint (in tokens; it is not guessed)."
+        )
+    return min(known)  # a checkpoint may use less than the server has
+
+
+async def _extras(endpoint: Endpoint) -> list[dict[str, Any]]:
+    async with endpoint.open_session(idle_sec=_EXTRA_SEC, total_sec=_EXTRA_SEC) as session:
+        return await asyncio.gather(
+            *(_extra(session, f"{endpoint.root_url}/{path}") for path in _EXTRAS)
+        )
+
+
+async def _extra(session: aiohttp.ClientSession, url: str) -> dict[str, Any]:
+    """What the server says there, or nothing: it need not know the path."""
+    try:
+        async with session.get(url, allow_redirects=False) as response:
+            body = await response.read()
+    except (aiohttp.ClientError, TimeoutError, OSError):
+        return {}
+    return _object(body) if response.ok else {}
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _first_text(extras: list[dict[str, Any]], *names: str) -> str | None:
+    found = (_text(extra.get(name)) for extra in extras for name in names)
+    return next((text for text in found if text), None)
