@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tbeval.settings.base import SettingsError
     from tbeval.settings.checkpoint import Checkpoint
     from tbeval.settings.checkpoints import Catalogue
 
@@ -29,12 +32,14 @@ def command(pattern: str, *, probe: bool) -> None:
     from tbeval.settings.checkpoints import load_checkpoints
 
     catalogue = load_checkpoints()
-    names = catalogue.matching(pattern)
-    columns = ["checkpoint", "label", "agent", "subset", "endpoint"] + ["answers"] * probe
-    rows = [_row(catalogue, name) for name in names]
+    found = {name: _usable(catalogue, name) for name in catalogue.matching(pattern)}
+    columns: tuple[str, ...] = ("checkpoint", "label", "agent", "subset", "endpoint")
+    rows = [_row(name, one) for name, one in found.items()]
     if probe:
-        answers = asyncio.run(_probe_all([_readable(catalogue, name) for name in names]))
-        rows = [(*row, answer) for row, answer in zip(rows, answers, strict=True)]
+        answers = asyncio.run(_answers(found.values()))
+        columns = ("checkpoint", "endpoint", "answers")
+        listed = zip(found.items(), answers, strict=True)
+        rows = [(name, _endpoint(one), answer) for (name, one), answer in listed]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column in {"checkpoint", "endpoint"})
@@ -43,45 +48,47 @@ def command(pattern: str, *, probe: bool) -> None:
     Console().print(table)
 
 
-def _row(catalogue: "Catalogue", name: str) -> tuple[str, ...]:
-    from tbeval.settings.base import SettingsError
-
-    try:
-        checkpoint = catalogue.get(name)
-    except SettingsError as error:  # a variable that is not set must not hide the others
-        return name, str(error), "", "", ""
-    public = checkpoint.public()
-    endpoint = public["base_url"] or (_NO_MODEL if checkpoint.embedded is None else "embedded")
-    return name, checkpoint.label, checkpoint.agent, checkpoint.subset or "-", endpoint
-
-
-def _readable(catalogue: "Catalogue", name: str) -> "Checkpoint | None":
+def _usable(catalogue: "Catalogue", name: str) -> "Checkpoint | SettingsError":
+    """The checkpoint, or why it cannot be used now: that must not hide the others."""
     from tbeval.settings.base import SettingsError
 
     try:
         return catalogue.get(name)
-    except SettingsError:
-        return None
+    except SettingsError as error:
+        return error
 
 
-async def _probe_all(checkpoints: "list[Checkpoint | None]") -> list[str]:
-    return list(await asyncio.gather(*(_answer(one) for one in checkpoints)))
+def _row(name: str, one: "Checkpoint | SettingsError") -> tuple[str, ...]:
+    if isinstance(one, Exception):
+        return name, str(one), "", "", ""
+    return name, one.label, one.agent, one.subset or "-", _endpoint(one)
 
 
-async def _answer(checkpoint: "Checkpoint | None") -> str:
+def _endpoint(one: "Checkpoint | SettingsError") -> str:
+    if isinstance(one, Exception):
+        return "-"
+    return one.base_url or ("embedded" if one.embedded else _NO_MODEL)
+
+
+async def _answers(found: "Iterable[Checkpoint | SettingsError]") -> list[str]:
+    return list(await asyncio.gather(*(_answer(one) for one in found)))
+
+
+async def _answer(one: "Checkpoint | SettingsError") -> str:
     from tbeval.models.endpoint import Endpoint, EndpointError
     from tbeval.models.probe import probe
     from tbeval.settings.base import SettingsError
 
-    if checkpoint is None:
-        return "not asked"
-    if checkpoint.base_url is None:
-        return "started when needed" if checkpoint.embedded else _NO_MODEL
+    if isinstance(one, Exception):
+        return str(one)
+    if one.base_url is None:
+        return "started when needed" if one.embedded else _NO_MODEL
     try:
         async with asyncio.timeout(_PROBE_SEC):
-            identity = await probe(Endpoint.of(checkpoint))
+            identity = await probe(Endpoint.of(one))
     except TimeoutError:
-        return f"no: nothing within {_PROBE_SEC:.0f} s"
+        return f"no: nothing came within {_PROBE_SEC:.0f} s"
     except (SettingsError, EndpointError) as error:
         return f"no: {error}"
-    return f"yes: {identity.served_model}, context {identity.context_window}"
+    engine = f", {identity.engine}" if identity.engine else ""
+    return f"yes: {identity.served_model}, context {identity.context_window}{engine}"
