@@ -1,16 +1,21 @@
 """Each figure is computed anew here, from the ledger's own lines and by other means."""
 
 import json
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tbeval.records.run import RunRecord
 from tbeval.reports.as_json import as_json
-from tbeval.reports.summary import summarise
+from tbeval.reports.summary import summarise, summarise_results
+from tbeval.results.cells import cells_of
+from tbeval.results.run_results import RunResults
 from tests.made_up_runs import make_run, make_trial, write_made_up
 
 #: Published, 3 attempts at 66 tasks: solved trials, unique solved, (pass@1, pass@3).
@@ -22,14 +27,18 @@ PUBLISHED = [
 ]
 
 
-def by_hand(directory: Path, tasks: list[str], attempts: int) -> dict[str, Any]:
-    lines = [json.loads(line) for line in (directory / "ledger.jsonl").read_text().splitlines()]
+def by_hand(ledger: bytes, tasks: list[str], attempts: int) -> dict[str, Any]:
+    lines = [json.loads(line) for line in ledger.splitlines()]
     verdicts = {
         task: [x for x in lines if x["task"] == task and x["score"] is not None] for task in tasks
     }
 
     def any_of(k: int, solved: list[bool]) -> float:
         return mean(any(drawn) for drawn in combinations(solved, k))
+
+    def mean_or_none(values: Iterable[float]) -> float | None:
+        found = list(values)
+        return mean(found) if found else None
 
     solved = {task: [x["solved"] for x in found] for task, found in verdicts.items()}
     padded = {task: found + [False] * (attempts - len(found)) for task, found in solved.items()}
@@ -39,12 +48,14 @@ def by_hand(directory: Path, tasks: list[str], attempts: int) -> dict[str, Any]:
         "solved_trials": sum(map(sum, solved.values())),
         "unique_solved": sum(map(any, solved.values())),
         "pass_at": {
-            str(k): mean(any_of(k, found) for found in solved.values() if len(found) >= k)
+            str(k): mean_or_none(any_of(k, found) for found in solved.values() if len(found) >= k)
             for k in ks
         },
         "pass_at_tasks": {str(k): sum(len(x) >= k for x in solved.values()) for k in ks},
         "pass_at_planned": {str(k): mean(any_of(k, x) for x in padded.values()) for k in ks},
-        "score": mean(mean(x["score"] for x in found) for found in verdicts.values() if found),
+        "score": mean_or_none(
+            mean(x["score"] for x in found) for found in verdicts.values() if found
+        ),
         "score_planned": sum(x["score"] or 0 for x in lines) / (len(tasks) * attempts),
         "tokens_in": sum(x["tokens_in"] for x in lines),
         "tokens_out": sum(x["tokens_out"] for x in lines),
@@ -55,9 +66,39 @@ def test_every_figure_agrees_with_another_way_to_compute_it(
     directory: Path, run: RunRecord
 ) -> None:
     figures = as_json(summarise(directory))
-    expected = by_hand(directory, [task.id for task in run.tasks], run.attempts)
+    ledger = (directory / "ledger.jsonl").read_bytes()
+    expected = by_hand(ledger, [task.id for task in run.tasks], run.attempts)
+    assert expected["scored"] == 9
     for name, value in expected.items():
         assert figures[name] == pytest.approx(value), name
+
+
+ends = st.sampled_from([0, 1, 2, 3, 4, "unscored:sandbox", "unscored:cancelled", "not run"])
+
+
+@given(
+    st.integers(1, 4).flatmap(lambda n: st.lists(st.tuples(*[ends] * n), min_size=1, max_size=5))
+)
+def test_it_agrees_for_any_run(matrix: list[tuple[int | str, ...]]) -> None:
+    attempts = len(matrix[0])
+    tasks = [f"t{n}" for n in range(len(matrix))]
+    trials = [
+        make_trial(task, attempt, end, tokens_in=1)
+        if isinstance(end, str)
+        else make_trial(task, attempt, "solved" if end == 4 else "unsolved", passed=end)
+        for task, row in zip(tasks, matrix, strict=True)
+        for attempt, end in enumerate(row, start=1)
+        if end != "not run"
+    ]
+    run = make_run(tasks, attempts)
+    summary = summarise_results(RunResults(Path(), run, cells_of(run, trials), tuple(trials)))
+    figures = as_json(summary)
+    for name, value in by_hand(b"".join(t.to_line() for t in trials), tasks, attempts).items():
+        assert figures[name] == pytest.approx(value), name
+    unscored = sum(figures["unscored"].values())
+    assert figures["planned"] == figures["scored"] + unscored + figures["not_run"]
+    for k in range(2, attempts + 1):
+        assert summary.pass_at_planned[k] >= summary.pass_at_planned[k - 1]
 
 
 def test_a_cell_without_a_verdict_is_named_and_never_a_zero(directory: Path) -> None:
