@@ -5,8 +5,10 @@ kwargs={"run_id": ...})`. How a task is set up in it stands in `tbeval.sandboxes
 sees in `rootfs`, what it may use in `limits`.
 """
 
+import asyncio
 import tempfile
-from pathlib import Path
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
 from typing import Any, override
 
 from harbor.environments.base import BaseEnvironment, ExecResult
@@ -28,13 +30,18 @@ from tbeval.sandboxes.limits import Limits, granted_limits, limits_for
 from tbeval.sandboxes.toolbox import ensure_toolbox
 
 _LAST_LINES = 15
+_NO_DIRECTORY = "no such directory"
 _ROOT_NAMES = (None, "root", "0", 0, "root:root", "0:0")
 # Files of one download are listed by find: no devices or FIFOs, and nothing that is too large.
 _GET_DIR = (
-    'cd -- "$1" && find . \\( -type f -size -131073k -o -type d \\) -print0 '
+    f'cd -- "$1" 2>/dev/null || {{ echo "$1: {_NO_DIRECTORY}" >&2; exit 1; }}; '
+    "find . -xdev \\( -type f -size -131073k -o -type d \\) -print0 "
     "| tar -c --null --no-recursion --ignore-failed-read -T - 2>/dev/null; exit 0"
 )
-_GET_FILE = '[ -f "$1" ] || { echo "no such file: $1" >&2; exit 1; }; cd "${1%/*}/" && tar -c -h -- "${1##*/}"'
+_GET_FILE = (
+    '[ -f "$1" ] || { echo "no such file: $1" >&2; exit 1; }; '
+    'cd -- "${1%/*}/" && tar -c -h -- "${1##*/}"'
+)
 
 
 class BubblewrapEnvironment(BaseEnvironment):
@@ -114,13 +121,10 @@ class BubblewrapEnvironment(BaseEnvironment):
             await self._set_up_task()
 
     async def _set_up_task(self) -> None:
-        with tempfile.TemporaryFile() as archive:
-            transfer.pack(archive, self.environment_dir, skip=tasks.left_out)
-            archive.seek(0)
-            try:
-                await self.cage.put(archive, self.workdir)
-            except TransferError as error:
-                raise TaskSetupError(f"The files of {self.environment_dir}: {error}") from error
+        try:
+            await self._put(self.environment_dir, self.workdir, skip=tasks.left_out)
+        except TransferError as error:
+            raise TaskSetupError(f"The files of {self.environment_dir}: {error}") from error
         if not (self.environment_dir / tasks.SETUP).is_file():
             return
         command = f"bash ./{tasks.SETUP} </dev/null 2>&1 && rm -f ./{tasks.SETUP}"
@@ -225,10 +229,7 @@ class BubblewrapEnvironment(BaseEnvironment):
             TransferError: It cannot be written inside.
         """
         directory, _, name = target_path.rpartition("/")
-        with tempfile.TemporaryFile() as archive:
-            transfer.pack(archive, Path(source_path).resolve(strict=True), prefix=name)
-            archive.seek(0)
-            await self.cage.put(archive, directory or "/")
+        await self._put(Path(source_path), directory or "/", prefix=name)
 
     @override
     async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
@@ -237,10 +238,20 @@ class BubblewrapEnvironment(BaseEnvironment):
         Raises:
             TransferError: They cannot be written inside.
         """
+        await self._put(Path(source_dir), target_dir)
+
+    async def _put(
+        self,
+        source: Path,
+        target: str,
+        *,
+        prefix: str = ".",
+        skip: Callable[[PurePosixPath], bool] = lambda _: False,
+    ) -> None:
         with tempfile.TemporaryFile() as archive:
-            transfer.pack(archive, Path(source_dir).resolve(strict=True))
+            await asyncio.to_thread(transfer.pack, archive, source, prefix=prefix, skip=skip)
             archive.seek(0)
-            await self.cage.put(archive, target_dir)
+            await self.cage.put(archive, target)
 
     @override
     async def download_file(self, source_path: str, target_path: Path | str) -> None:
@@ -249,22 +260,24 @@ class BubblewrapEnvironment(BaseEnvironment):
         Raises:
             TransferError: There is no such file, or it is too large.
         """
-        target = Path(target_path)
         archive, problem = await self.cage.get(_GET_FILE, source_path)
         with archive:
             if problem:
                 raise TransferError(f"Copying {source_path} out failed: {problem}")
-            files = transfer.read_files(archive)
-        if not files:
-            raise TransferError(f"Copying {source_path} out failed: it is not a plain file.")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(next(iter(files.values())))
+            if not await asyncio.to_thread(transfer.unpack_file, archive, Path(target_path)):
+                raise TransferError(f"Copying {source_path} out failed: it is not a plain file.")
 
     @override
     async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
-        """Copy a directory's plain files and directories out, as far as they are not too large."""
+        """Copy a directory's plain files and directories out, as far as they are not too large.
+
+        Raises:
+            TransferError: There is no such directory.
+        """
         archive, problem = await self.cage.get(_GET_DIR, source_dir)
         with archive:
-            skipped = transfer.unpack(archive, Path(target_dir))
+            if problem.endswith(_NO_DIRECTORY):
+                raise TransferError(f"Copying {source_dir} out failed: {problem}")
+            skipped = await asyncio.to_thread(transfer.unpack, archive, Path(target_dir))
         if problem or skipped:
             self.logger.warning("%s: %d files left out %s", source_dir, skipped, problem)

@@ -18,7 +18,7 @@ from tbeval.records.sandbox import (
     SandboxReport,
 )
 from tbeval.sandboxes import cgroups, private, programs, rootfs, state, transfer
-from tbeval.sandboxes.entering import Door, is_root, split_environment
+from tbeval.sandboxes.entering import Door, is_root, own_namespaces, split_environment
 from tbeval.sandboxes.errors import SandboxStartError, TransferError
 from tbeval.sandboxes.limits import OUTPUT_BYTES, Limits, granted_limits
 from tbeval.sandboxes.processes import Capture, Finished, Pipes, Sink, Spool, Stream, run
@@ -27,6 +27,9 @@ from tbeval.sandboxes.toolbox import Toolbox
 _START_SEC = 30.0
 _DEATH_SEC = 0.2
 _STOP_SEC = 5.0
+_CLEAN_TRIES, _CLEAN_PAUSE_SEC = 200, 0.005
+_TRANSFER_SEC = 120.0  # what the agent left could stop our tar
+_TOO_SLOW = f"it took more than {_TRANSFER_SEC:g} seconds"
 _MOST_ARGUMENT = 100_000  # bytes of one argument; the kernel takes 128 KB
 _NEVER_OOM = "-1000"
 _FILE_SIZE_CODE = 128 + signal.SIGXFSZ
@@ -69,21 +72,24 @@ class Cage:
         """
         record = state.claim(run_id)
         name = f"{record.number}"
-        record = record.model_copy(
-            update={"cgroups": tuple(str(path) for path in cgroups.directories(name))}
-        )
+        where = cgroups.hierarchy()
+        made = tuple(str(path) for path in cgroups.directories(where, name))
+        record = record.model_copy(update={"cgroups": made})
         state.update(record)
+        groups: cgroups.SandboxGroups | None = None
         try:
-            groups = cgroups.create(
-                name,
-                memory_bytes=limits.group_bytes,
-                processes=limits.processes,
-                cpus=limits.cpus,
-            )
+            if where is not None:
+                groups = cgroups.create(
+                    where,
+                    name,
+                    memory_bytes=limits.group_bytes,
+                    processes=limits.processes,
+                    cpus=limits.cpus,
+                )
             process, info = await _spawn(limits, toolbox, record.number)
             cage = cls(record, limits, groups, process)
         except BaseException as error:
-            _clean(record)
+            await _clean(record)
             if isinstance(error, OSError):
                 raise SandboxStartError(f"The sandbox could not be started: {error}.") from error
             raise
@@ -120,7 +126,7 @@ class Cage:
             if self._groups is not None:
                 cgroups.join(self._groups.harness, each)
             with contextlib.suppress(OSError):  # only with CAP_SYS_RESOURCE; see also `Door`
-                Path(f"/proc/{each}/oom_score_adj").write_text(_NEVER_OOM, encoding="ascii")
+                _protect(each)
         self._door = Door(
             pid=pid,
             uid=self._record.number if is_root() else None,
@@ -129,6 +135,7 @@ class Cage:
             limits=self._limits,
             memory_group=bool(self._groups and self._groups.memory),
             pids_group=bool(self._groups and self._groups.pids),
+            namespaces=own_namespaces(pid),
         )
         script = rootfs.setup_script(self._limits, workdir)
         with _file(rootfs.skeleton(network=self._limits.network)) as stdin:
@@ -284,10 +291,11 @@ class Cage:
         if self._stopped or self._door is None or self._death is not None or self.alive:
             return
         self._sample()
-        own = bool(self._hit & {"memory", "processes"})
+        # Its first process cannot be killed from inside; only memory can take it along.
+        own = self._oom_killed()
         self._death = SandboxDeath.TRIAL if own else SandboxDeath.HOST
-        why = f"limits hit: {', '.join(sorted(self._hit))}" if own else "killed from outside"
-        self._message = f"The sandbox died ({why})."
+        why = "it ran out of memory" if own else "it was killed from outside"
+        self._message = f"The sandbox died: {why}."
 
     async def put(self, fill: IO[bytes], target: str) -> None:
         """Extract a tar stream in a directory inside.
@@ -300,10 +308,11 @@ class Cage:
         script = 'mkdir -p -- "$1" && exec tar -x --no-same-owner -C "$1"'
         door = self._open_door()
         argv = door.plain([programs.SH, "-c", script, "sh", target])
-        done = await self._run(argv, output, output, stdin=fill)
+        done = await self._run(argv, output, output, stdin=fill, timeout_sec=_TRANSFER_SEC)
         self._notice(done, output, output)
         if done.return_code != 0:
-            raise TransferError(f"Copying to {target} failed: {output.text().strip()}")
+            why = _TOO_SLOW if done.timed_out else output.text().strip()
+            raise TransferError(f"Copying to {target} failed: {why}")
 
     async def get(self, script: str, *arguments: str) -> tuple[IO[bytes], str]:
         """Run a script of ours inside that writes a tar stream; the caller closes the file.
@@ -311,11 +320,11 @@ class Cage:
         Returns:
             The stream, cut off at `MOST_DOWNLOAD` bytes, and what went wrong ("" if nothing).
         """
-        file = tempfile.TemporaryFile()
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
         try:
             spool, errors = Spool(file, transfer.MOST_DOWNLOAD), Capture(4096)
             argv = self._open_door().plain([programs.SH, "-c", script, "sh", *arguments])
-            done = await self._run(argv, spool, errors)
+            done = await self._run(argv, spool, errors, timeout_sec=_TRANSFER_SEC)
             file.seek(0)
         except BaseException:
             file.close()
@@ -323,6 +332,8 @@ class Cage:
         if spool.full:
             self._hit.add("output")
             return file, f"it is larger than {transfer.MOST_DOWNLOAD} bytes"
+        if done.timed_out:
+            return file, _TOO_SLOW
         return file, errors.text().strip() if done.return_code else ""
 
     async def exec_private(
@@ -341,16 +352,19 @@ class Cage:
         stdout, stderr = Capture(OUTPUT_BYTES), Capture(OUTPUT_BYTES)
         targets = (*uploads, private_dir)
         pinned = await self._run(
-            door.trusted([programs.SH, "-c", private.PIN_SCRIPT, "sh", *targets]), stdout, stderr
+            private.pin_line(door, targets), stdout, stderr, timeout_sec=_TRANSFER_SEC
         )
         if pinned.return_code != 0:
-            raise TransferError(f"The tests cannot be put in place: {stderr.text().strip()}")
+            why = _TOO_SLOW if pinned.timed_out else stderr.text().strip()
+            raise TransferError(f"The tests cannot be put in place: {why}")
         with tempfile.TemporaryFile() as files, tempfile.TemporaryFile() as results:
             private.pack_uploads(files, uploads)
             files.seek(0)
             stream = Stream(Spool(results, transfer.MOST_DOWNLOAD))
             done = await self._run(
-                private.command_line(door, command, targets, cwd, late, stream.write),
+                private.command_line(
+                    door, command, targets, cwd=cwd, late_env=late, results=stream.write
+                ),
                 stdout,
                 stderr,
                 env=early,
@@ -389,24 +403,34 @@ class Cage:
         self._note_death()
         self._stopped = True
         with contextlib.suppress(ProcessLookupError):
-            if self._pidfd >= 0:
+            if self._pidfd >= 0:  # bwrap ends when its child has, and that when all inside have
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-        with contextlib.suppress(TimeoutError):
+            else:
+                self._process.kill()
+        try:
             await asyncio.wait_for(self._process.wait(), _STOP_SEC)
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
         if self._pidfd >= 0:
             os.close(self._pidfd)
             self._pidfd = -1
         self._pipes.close()
-        _clean(self._record)
+        await _clean(self._record)
 
 
-def _clean(record: state.SandboxRecord) -> None:
+def _protect(pid: int) -> None:
+    """Ask the kernel to spare a process when memory runs out."""
+    Path(f"/proc/{pid}/oom_score_adj").write_text(_NEVER_OOM, encoding="ascii")
+
+
+async def _clean(record: state.SandboxRecord) -> None:
     """Remove control groups and the record; what cannot go now is reaped by the next run."""
-    gone = [cgroups.remove(Path(group), kill=True) for group in record.cgroups]
-    if all(gone):
-        state.release(record)
+    for _ in range(_CLEAN_TRIES):
+        if all([cgroups.remove(Path(group), kill=True) for group in record.cgroups]):
+            state.release(record)
+            return
+        await asyncio.sleep(_CLEAN_PAUSE_SEC)
 
 
 def _file(data: bytes) -> IO[bytes]:
@@ -414,7 +438,7 @@ def _file(data: bytes) -> IO[bytes]:
     file = io.FileIO(os.memfd_create("tbeval"), "r+")
     file.write(data)
     file.seek(0)
-    return file  # type: ignore[return-value]
+    return file
 
 
 async def _spawn(

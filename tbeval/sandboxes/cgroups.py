@@ -9,7 +9,6 @@ a fork bomb cannot keep the verifier or the download of logs from starting.
 import contextlib
 import os
 import signal
-import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +16,7 @@ from pathlib import Path
 _ROOT = Path("/sys/fs/cgroup")
 _CONTROLLERS = ("memory", "pids", "cpu")
 _PERIOD_US = 100_000
-_REMOVE_SEC = 1.0
+_V2 = 2
 
 
 @dataclass(frozen=True)
@@ -40,13 +39,13 @@ class SandboxGroups:
     Attributes:
         inside: Files to write a process id to: for what the agent runs.
         harness: The same for what we run in the sandbox.
-        directories: All that was made, children first.
+        memory: The group that limits memory; None if there is none.
+        pids: The group that limits the agent's processes; None if there is none.
     """
 
     version: int
     inside: tuple[Path, ...]
     harness: tuple[Path, ...]
-    directories: tuple[Path, ...]
     memory: Path | None
     pids: Path | None
 
@@ -54,7 +53,7 @@ class SandboxGroups:
         """How many processes the kernel killed for want of memory."""
         if self.memory is None:
             return 0
-        name = "memory.events" if self.version == 2 else "memory.oom_control"  # noqa: PLR2004
+        name = "memory.events" if self.version == _V2 else "memory.oom_control"
         return _counter(self.memory / name, "oom_kill")
 
     def refused_forks(self) -> int:
@@ -79,36 +78,46 @@ def hierarchy() -> Hierarchy | None:
     """Where this process may make groups; None where it may not (found out once)."""
     if os.geteuid() != 0:
         return None
-    if (_ROOT / "cgroup.controllers").exists():
-        return _version_2()
-    return _version_1()
+    return find_hierarchy(_ROOT, Path("/proc/self/cgroup").read_text(encoding="utf-8"))
 
 
-def _version_1() -> Hierarchy | None:
+def find_hierarchy(root: Path, own_groups: str) -> Hierarchy | None:
+    """Where groups can be made below a mounted control group file system.
+
+    Args:
+        root: Its mount point.
+        own_groups: What /proc/self/cgroup says.
+    """
+    if (root / "cgroup.controllers").exists():
+        return _version_2(root)
+    return _version_1(root, own_groups)
+
+
+def _version_1(root: Path, own_groups: str) -> Hierarchy | None:
     # Below our own group, so that a limit on the harness holds for its sandboxes too.
     own: dict[str, str] = {}
-    for line in Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines():
+    for line in own_groups.splitlines():
         _, names, path = line.split(":", 2)
         own |= dict.fromkeys(names.split(","), path)
     parents: dict[str, Path] = {}
     for controller in _CONTROLLERS:
-        base = _ROOT / controller / own.get(controller, "/").lstrip("/")
-        parent = (base if base.is_dir() else _ROOT / controller) / "tbeval"
+        base = root / controller / own.get(controller, "/").lstrip("/")
+        parent = (base if base.is_dir() else root / controller) / "tbeval"
         if _usable(parent):
             parents[controller] = parent
     return Hierarchy(1, parents) if parents else None
 
 
-def _version_2() -> Hierarchy | None:
-    parent = _ROOT / "tbeval"
-    available = set((_ROOT / "cgroup.controllers").read_text(encoding="ascii").split())
+def _version_2(root: Path) -> Hierarchy | None:
+    parent = root / "tbeval"
+    available = set((root / "cgroup.controllers").read_text(encoding="ascii").split())
     wanted = [name for name in _CONTROLLERS if name in available]
     if not _usable(parent):
         return None
     enabled: dict[str, Path] = {}
     for name in wanted:
         with contextlib.suppress(OSError):
-            for directory in (_ROOT, parent):
+            for directory in (root, parent):
                 (directory / "cgroup.subtree_control").write_text(f"+{name}", encoding="ascii")
             enabled[name] = parent
     return Hierarchy(2, enabled) if enabled else None
@@ -125,49 +134,41 @@ def _usable(parent: Path) -> bool:
     return True
 
 
-def directories(name: str) -> tuple[Path, ...]:
+def directories(where: Hierarchy | None, name: str) -> tuple[Path, ...]:
     """The groups that `create` would make for a sandbox of this name, children first."""
-    where = hierarchy()
     if where is None:
         return ()
-    found: list[Path] = []
-    for controller, parent in where.parents.items():
-        if controller == "pids":
-            found += [parent / name / "inside", parent / name / "harness"]
-    found += dict.fromkeys(parent / name for parent in where.parents.values())
-    return tuple(found)
+    groups = dict.fromkeys(parent / name for parent in where.parents.values())
+    pids = where.parents.get("pids")
+    leaves = (pids / name / "inside", pids / name / "harness") if pids else ()
+    return (*leaves, *groups)
 
 
 def create(
-    name: str, *, memory_bytes: int, processes: int, cpus: float | None
-) -> SandboxGroups | None:
+    where: Hierarchy, name: str, *, memory_bytes: int, processes: int, cpus: float | None
+) -> SandboxGroups:
     """Make the groups of one sandbox.
 
     Raises:
         OSError: The kernel refuses what it granted when `hierarchy` asked.
     """
-    where = hierarchy()
-    if where is None:
-        return None
-    made = directories(name)
+    made = directories(where, name)
     for directory in reversed(made):
         directory.mkdir(exist_ok=True)
     groups = {controller: parent / name for controller, parent in where.parents.items()}
-    limit = _limit_2 if where.version == 2 else _limit_1  # noqa: PLR2004
+    limit = _limit_2 if where.version == _V2 else _limit_1
     limit(groups, memory_bytes, cpus)
     pids = groups.get("pids")
-    if pids is not None:
-        for kind in ("inside", "harness"):
-            (pids / kind / "pids.max").write_text(str(processes), encoding="ascii")
-    leaf: dict[str, tuple[Path, ...]] = {}
+    joins: dict[str, tuple[Path, ...]] = {}
     for kind in ("inside", "harness"):
+        if pids is not None:
+            (pids / kind / "pids.max").write_text(str(processes), encoding="ascii")
         ends = dict.fromkeys(group / kind if group == pids else group for group in groups.values())
-        leaf[kind] = tuple(end / "cgroup.procs" for end in ends)
+        joins[kind] = tuple(end / "cgroup.procs" for end in ends)
     return SandboxGroups(
         version=where.version,
-        inside=leaf["inside"],
-        harness=leaf["harness"],
-        directories=made,
+        inside=joins["inside"],
+        harness=joins["harness"],
         memory=groups.get("memory"),
         pids=pids / "inside" if pids else None,
     )
@@ -209,24 +210,20 @@ def join(files: tuple[Path, ...], pid: int) -> None:
 
 
 def remove(directory: Path, *, kill: bool = False) -> bool:
-    """Remove a group; with `kill`, the processes in it first.
+    """Try to remove a group; with `kill`, the processes in it are killed first.
 
     Returns:
-        Whether it is gone.
+        Whether it is gone. A killed process leaves its group a little later: try again then.
     """
-    deadline = time.monotonic() + _REMOVE_SEC
-    while True:
-        try:
-            directory.rmdir()
-        except FileNotFoundError:
-            return True
-        except OSError:
-            if not kill or time.monotonic() > deadline:
-                return False
-            _kill_all(directory)
-            time.sleep(0.005)  # a killed process leaves its group when it has been reaped
-        else:
-            return True
+    if kill:
+        _kill_all(directory)
+    try:
+        directory.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def _kill_all(directory: Path) -> None:

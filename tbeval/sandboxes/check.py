@@ -7,6 +7,7 @@ from tbeval.sandboxes.cage import Cage
 from tbeval.sandboxes.errors import SandboxStartError
 from tbeval.sandboxes.limits import Limits
 from tbeval.sandboxes.rootfs import WORKDIR
+from tbeval.sandboxes.state import reap
 from tbeval.sandboxes.toolbox import ensure_toolbox
 
 _SWITCHES = (
@@ -21,12 +22,13 @@ _SWITCHES = (
 
 
 async def check_bubblewrap() -> None:
-    """Start a sandbox, run a command in it and stop it.
+    """Start a sandbox, run a command in it and stop it; what dead runs left is removed first.
 
     Raises:
         SandboxStartError: One sentence on what is missing and what to do.
     """
     programs.check_programs()
+    reap()
     toolbox = ensure_toolbox()
     try:
         cage = await Cage.start(Limits(), toolbox, run_id="check", workdir=WORKDIR)

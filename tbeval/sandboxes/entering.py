@@ -15,6 +15,15 @@ from tbeval.sandboxes.programs import ENV, NSENTER, PRLIMIT, SETPRIV, SH
 # Variables that change what the programs on the way inside load: they are set after them.
 _LOADER_PREFIXES = ("LD_", "GLIBC_", "GCONV_", "LOCPATH", "TAR_OPTIONS", "MALLOC_", "BASH_", "ENV")
 
+_NAMESPACES = {
+    "U": "user",
+    "m": "mnt",
+    "p": "pid",
+    "n": "net",
+    "i": "ipc",
+    "u": "uts",
+    "C": "cgroup",
+}
 _DIES_FIRST = 300  # of 1000; see proc_pid_oom_score_adj(5)
 
 
@@ -28,7 +37,9 @@ class Door:
         inside: Control groups for what the agent runs.
         harness: Control groups for what we run.
         limits: For `prlimit`.
-        groups: Whether memory and processes are limited by control groups.
+        memory_group: Whether a control group limits memory; `prlimit` does otherwise.
+        pids_group: The same for processes.
+        namespaces: nsenter's letters for the name spaces that are not the host's.
     """
 
     pid: int
@@ -38,24 +49,20 @@ class Door:
     limits: Limits
     memory_group: bool
     pids_group: bool
+    namespaces: str
 
     def enter(self, *, harness: bool) -> list[str]:
         """Up to the name spaces; what follows has all capabilities in them."""
-        argv: list[str] = []
         files = self.harness if harness else self.inside
-        if files:
-            joins = " && ".join(f"echo 0 > {file}" for file in files)
-            if not harness:  # out of memory, what the agent runs dies before what holds the sandbox
-                joins += f" && echo {_DIES_FIRST} > /proc/self/oom_score_adj"
-            argv += [SH, "-c", f'{joins} && exec "$@"', "sh"]
+        steps = [f"echo 0 > {file}" for file in files]
+        if not harness:  # out of memory, what the agent runs dies before what holds the sandbox
+            steps.append(f"echo {_DIES_FIRST} > /proc/self/oom_score_adj")
+        argv = [SH, "-c", " && ".join([*steps, 'exec "$@"']), "sh"] if steps else []
         if self.uid is not None:
             uid = str(self.uid)
             argv += [SETPRIV, f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--"]
         argv += [NSENTER, "--preserve-credentials", "-t", str(self.pid)]
-        argv += ["-U", "-m", "-p", "-n", "-i", "-u"]
-        if Path("/proc/self/ns/cgroup").exists():
-            argv += ["-C"]
-        return [*argv, "-r", "-w", "--"]
+        return [*argv, *(f"-{letter}" for letter in self.namespaces), "-r", "-w", "--"]
 
     def drop(self, *, keep: str = "") -> list[str]:
         """Lose all capabilities but the named one, for good, and take on the limits."""
@@ -80,6 +87,23 @@ class Door:
     def plain(self, argv: list[str]) -> list[str]:
         """The whole way to a command of ours that has none, outside the agent's process limit."""
         return [*self.enter(harness=True), *self.drop(), *argv]
+
+
+def own_namespaces(pid: int) -> str:
+    """Nsenter's letters for the name spaces of a process that differ from ours.
+
+    Only those can be entered: with the host's network, its network name space is the host's.
+    """
+    found = ""
+    for letter, name in _NAMESPACES.items():
+        try:
+            differ = Path(f"/proc/{pid}/ns/{name}").stat().st_ino != (
+                Path(f"/proc/self/ns/{name}").stat().st_ino
+            )
+        except FileNotFoundError:
+            continue  # a kernel without this kind
+        found += letter if differ else ""
+    return found
 
 
 def split_environment(env: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -16,19 +16,21 @@ What remains to them is to kill it, which is no verdict in their favour.
 
 import shlex
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from tbeval.sandboxes import transfer
+from tbeval.sandboxes import rootfs, transfer
 from tbeval.sandboxes.entering import Door
 from tbeval.sandboxes.limits import MB
-from tbeval.sandboxes.programs import BASH, ENV, UNSHARE
+from tbeval.sandboxes.programs import BASH, ENV, SH, UNSHARE
 
 _SIZE = 256 * MB
+_RESERVE_MB = 64
 _KEPT = "wake_alarm"
 
-#: Arguments: absolute directories. Makes each of them, and all above, real and immovable.
-PIN_SCRIPT = """set -fu
+# Arguments: absolute directories. Makes each of them, and all above, real and immovable.
+_PIN_SCRIPT = """set -fu
 pinned() {
     while read -r _ _ _ _ where _; do
         if [ "$where" = "$1" ]; then return 0; fi
@@ -60,10 +62,21 @@ def pack_uploads(target: IO[bytes], uploads: dict[str, str]) -> None:
             transfer.add(archive, Path(directory), prefix=inside.strip("/"))
 
 
+def pin_line(door: Door, targets: tuple[str, ...]) -> list[str]:
+    """The host's command line that makes the targets mount points.
+
+    It also gives the root some room: a full one must not keep the tests from running.
+    """
+    reserve = replace(door.limits, storage_mb=door.limits.storage_mb + _RESERVE_MB)
+    script = rootfs.remount_root(reserve) + _PIN_SCRIPT
+    return door.trusted([SH, "-c", script, "sh", *targets])
+
+
 def command_line(
     door: Door,
     command: str,
     targets: tuple[str, ...],
+    *,
     cwd: str,
     late_env: dict[str, str],
     results: int,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, cast
 
-_DRAIN_SEC = 0.05  # for a background child that holds the pipe without writing
+_DRAIN_SEC = 0.01  # for a background child that holds the pipe without writing
 _DRAIN_MOST_SEC = 0.5  # for one that writes for ever
 _FREEZE_ROUNDS = 20
 
@@ -92,7 +92,7 @@ class _Reader(asyncio.Protocol):
         if self.sink is not None:
             self.sink.feed(data)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self.ended.set()
 
 
@@ -104,13 +104,17 @@ class Pipes:
     not die of a broken pipe.
     """
 
-    open: set[asyncio.ReadTransport] = field(default_factory=set)
+    _open: set[asyncio.ReadTransport] = field(default_factory=set)
+
+    def keep(self, transport: asyncio.ReadTransport) -> None:
+        """Go on reading this one; forget those that have ended meanwhile."""
+        self._open = {kept for kept in self._open if not kept.is_closing()} | {transport}
 
     def close(self) -> None:
         """Stop reading."""
-        for transport in self.open:
+        for transport in self._open:
             transport.close()
-        self.open.clear()
+        self._open.clear()
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ class Stream:
         transport = cast("asyncio.ReadTransport", self._transport)
         loop = asyncio.get_running_loop()
         last = loop.time() + _DRAIN_MOST_SEC
-        while loop.time() < last:
+        while loop.time() < last:  # it may be full of what the ended command wrote
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._reader.ended.wait(), _DRAIN_SEC)
             if self._reader.ended.is_set():
@@ -158,7 +162,7 @@ class Stream:
             if not self._waiting():
                 break
         self._reader.sink = None
-        pipes.open.add(transport)
+        pipes.keep(transport)
 
     def _waiting(self) -> int:
         return cast(
@@ -218,8 +222,7 @@ async def run(
         except TimeoutError:
             timed_out = True
             await end(process)
-        for stream in streams:
-            await stream.finish(pipes)
+        await asyncio.gather(*(stream.finish(pipes) for stream in streams))
     except BaseException:
         kill_tree(process.pid)
         for stream in streams:

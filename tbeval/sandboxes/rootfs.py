@@ -50,6 +50,8 @@ _ETC = (
 )  # fmt: skip
 _NEVER = ("private",)  # of /etc/ssl
 _PINNED_ETC = ("ld.so.cache", "python3*")
+# Options as mount reads them back hold a uid that does not exist inside: they are not taken up.
+_REMOUNT = "mount --options-mode ignore -t tmpfs -o remount,nosuid,nodev,"
 _DIRS = (
     ("tmp", 0o1777), ("root", 0o700), ("home", 0o755), ("mnt", 0o755), ("media", 0o755),
     ("srv", 0o755), ("run", 0o755), ("run/lock", 0o1777), ("opt", 0o755), ("var", 0o755),
@@ -101,14 +103,17 @@ def bwrap_args(limits: Limits, toolbox: Path, empty_fd: int) -> list[str]:
     return [*args, "--ro-bind", str(toolbox), TOOLBOX_MOUNT, "--chdir", "/"]
 
 
+def remount_root(limits: Limits) -> str:
+    """The line of shell that sets the root's size."""
+    return f"{_REMOUNT}size={limits.storage_mb * MB},nr_inodes={limits.inodes} tmpfs /\n"
+
+
 def setup_script(limits: Limits, workdir: str) -> str:
     """What is run inside with capabilities before anything else; it reads a tar stream."""
-    size = f"size={limits.storage_mb * MB},nr_inodes={limits.inodes}"
-    remount = "mount --options-mode ignore -t tmpfs -o remount,nosuid,nodev,"
     return f"""set -e
-{remount}{size} tmpfs /
-{remount}size={MB},nr_inodes=1024 tmpfs /dev
-{remount}size={SHM_MB * MB},nr_inodes=4096 tmpfs /dev/shm
+{remount_root(limits)}
+{_REMOUNT}size={MB},nr_inodes=1024 tmpfs /dev
+{_REMOUNT}size={SHM_MB * MB},nr_inodes=4096 tmpfs /dev/shm
 # No name spaces below this one: mounts of their own would escape the size limit.
 echo 0 > /proc/sys/user/max_user_namespaces
 echo {SHM_MB * MB // 4096} > /proc/sys/kernel/shmall || :

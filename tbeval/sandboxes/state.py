@@ -10,6 +10,7 @@ import os
 import random
 import signal
 import stat
+import time
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,7 +20,9 @@ from tbeval.sandboxes import cgroups
 from tbeval.sandboxes.errors import SandboxStartError
 
 STATE_DIR_VARIABLE = "TBEVAL_STATE_DIR"
+_MODE = 0o711  # others may pass through, to the toolbox, and not look around
 _TRIES = 1000
+_REAP_TRIES, _REAP_PAUSE_SEC = 200, 0.005
 
 # Uids between systemd's container range and its foreign range belong to nobody.
 _FIRST_UID, _UIDS = 1_900_000_000, 1_000_000
@@ -45,6 +48,7 @@ class SandboxRecord(Record):
     number: int  # its uid where we are root
     owner: ProcessId
     run_id: str
+    pid_namespace: int  # in which the numbers of its processes mean something
     cgroups: tuple[str, ...] = ()
     processes: tuple[ProcessId, ...] = ()
 
@@ -83,12 +87,12 @@ def state_dir() -> Path:
     advice = f"Remove it, or set {STATE_DIR_VARIABLE} to a directory of yours."
     try:
         with contextlib.suppress(FileExistsError):
-            path.mkdir(mode=0o711, parents=True)
+            path.mkdir(mode=_MODE, parents=True)
         found = path.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             raise SandboxStartError(f"{path} is not a directory owned by this user. {advice}")
-        if stat.S_IMODE(found.st_mode) != 0o711:
-            path.chmod(0o711)
+        if stat.S_IMODE(found.st_mode) != _MODE:
+            path.chmod(_MODE)
     except OSError as error:
         raise SandboxStartError(f"{path} cannot be used: {error.strerror}. {advice}") from error
     return path
@@ -98,6 +102,10 @@ def _records_dir() -> Path:
     path = state_dir() / "sandboxes"
     path.mkdir(mode=0o700, exist_ok=True)
     return path
+
+
+def _pid_namespace() -> int:
+    return Path("/proc/self/ns/pid").stat().st_ino
 
 
 def _numbers() -> tuple[int, int]:
@@ -120,7 +128,9 @@ def claim(run_id: str) -> SandboxRecord:
     first, count = _numbers()
     for _ in range(_TRIES):
         number = first + random.randrange(count)  # noqa: S311 - it need only be free
-        record = SandboxRecord(number=number, owner=owner, run_id=run_id)
+        record = SandboxRecord(
+            number=number, owner=owner, run_id=run_id, pid_namespace=_pid_namespace()
+        )
         try:
             with _path(directory, number).open("x", encoding="utf-8") as file:
                 file.write(record.model_dump_json())
@@ -161,14 +171,21 @@ def reap() -> int:
             continue  # its owner released it just now
         except (ValueError, ValidationError):
             continue  # being written by its owner, or by another version
-        if record.owner.alive:
+        if record.owner.alive or record.pid_namespace != _pid_namespace():
             continue
         for process in record.processes:
             if process.alive:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(process.pid, signal.SIGKILL)
-        gone = [cgroups.remove(Path(group), kill=True) for group in record.cgroups]
-        if all(gone):
+        if _remove_groups(record.cgroups):
             path.unlink(missing_ok=True)
             reaped += 1
     return reaped
+
+
+def _remove_groups(groups: tuple[str, ...]) -> bool:
+    for _ in range(_REAP_TRIES):
+        if all([cgroups.remove(Path(group), kill=True) for group in groups]):
+            return True
+        time.sleep(_REAP_PAUSE_SEC)
+    return False

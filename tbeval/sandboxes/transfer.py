@@ -127,6 +127,19 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) ->
     return True
 
 
+def unpack_file(source: IO[bytes], target: Path) -> bool:
+    """Extract the one plain file of a tar stream to a path of the host's.
+
+    Returns:
+        Whether there was one.
+    """
+    files = read_files(source)
+    for content in files.values():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    return bool(files)
+
+
 def read_files(source: IO[bytes]) -> dict[str, bytes]:
     """The plain files of a tar stream, by relative name; a cut-off end is left out."""
     files: dict[str, bytes] = {}
