@@ -8,6 +8,7 @@ from tbeval.records.ledger import LedgerWriter, Phase, TrialRecord
 from tbeval.records.outcome import Outcome
 from tbeval.records.run import LEDGER_FILE, RunRecord, RunTask, write_run
 from tbeval.records.verdict import TestCounts
+from tbeval.tasks.load import TaskInfo
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -32,6 +33,17 @@ def make_run(tasks: list[str], attempts: int, **changes: Any) -> RunRecord:
         ),
     }
     return RunRecord(**fields | changes)
+
+
+def make_task(name: str, seconds: float = 60) -> TaskInfo:
+    return TaskInfo(
+        id=name,
+        path=Path(name),
+        digest="d",
+        instruction="",
+        agent_timeout_sec=seconds,
+        verifier_timeout_sec=60,
+    )
 
 
 def make_trial(

@@ -1,1 +1,1 @@
-"""What one part writes and another reads: the ledger, reports of the parts of a trial, Protocols."""
+"""What one part writes and another reads: ledger, run.toml, reports of a trial's parts."""

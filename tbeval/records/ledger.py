@@ -1,5 +1,6 @@
 """The ledger: one line of JSON per trial, the only truth about a run."""
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass
@@ -99,7 +100,8 @@ class LedgerWriter:
                 written += self._file.write(line[written:]) or 0
             os.fsync(self._file.fileno())
         except OSError:
-            self._file.truncate(start)
+            with contextlib.suppress(OSError):  # the next reader repairs what cannot be now
+                self._file.truncate(start)
             raise
 
     def close(self) -> None:

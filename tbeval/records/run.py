@@ -34,9 +34,10 @@ class RunTask(Record):
 class RunRecord(Record):
     """What a run is: one checkpoint over one subset with fixed settings.
 
-    `scoring` holds what affects a score (sampling, limits, prompts, versions of harbor and the
-    agent, the model's identity as the server tells it, …); `fingerprint` is its hash together
-    with the tasks. Two runs with one fingerprint can be pooled.
+    `scoring` holds the settings that affect a score (sampling, limits, versions of harbor and the
+    agent, …) and `fingerprint` is its hash together with the tasks: known before any server is
+    asked, so that a finished run is found without one. `identity` is what the server told about
+    the model. Runs can be pooled if both agree.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -57,6 +58,7 @@ class RunRecord(Record):
     concurrency: int = Field(ge=1)
     endpoint: str = ""
     scoring: dict[str, Any] = Field(default_factory=dict)
+    identity: dict[str, str] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     fingerprint: str

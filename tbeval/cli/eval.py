@@ -1,0 +1,187 @@
+"""`tbeval eval`: run a checkpoint's trials and print what came out."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+from click.exceptions import Exit
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tbeval.runs.session import Finding, Request
+    from tbeval.settings.checkpoint import Checkpoint
+    from tbeval.settings.options import Choices
+
+_LATER = {
+    "camel": "--agent camel comes with a later version; terminus-2, oracle and nop are here.",
+    "docker": "--sandbox docker comes with a later version; bubblewrap is here.",
+}
+
+
+@click.command("eval")
+@click.argument("checkpoint")
+@click.option("--subset", metavar="NAME", help="Which tasks: a subset's name or a TOML file.")
+@click.option("--tasks", metavar="PATTERNS", help="Only these of the subset, e.g. 'git-*,regex'.")
+@click.option("--exclude", metavar="PATTERNS", help="All of the subset but these.")
+@click.option(
+    "--agent",
+    type=click.Choice(["terminus-2", "camel", "oracle", "nop"]),
+    help="What asks the model.",
+)
+@click.option("-n", "--attempts", type=int, metavar="N", help="Attempts at each task.")
+@click.option("-j", "--concurrency", type=int, metavar="J", help="Trials at once.")
+@click.option("--sandbox", type=click.Choice(["bubblewrap", "docker"]), help="Where trials run.")
+@click.option("--turn-limit", type=int, metavar="T", help="Turns after which the agent is stopped.")
+@click.option("--time-multiplier", type=float, metavar="F", help="Scales every task's time limits.")
+@click.option("--base-url", metavar="URL", help="Where the model is served (…/v1).")
+@click.option("--served-model", metavar="NAME", help="The name it is served under.")
+@click.option("--like", metavar="ID", help="Take every other setting from this checkpoint.")
+@click.option("--new", is_flag=True, help="Start another run even if one could be continued.")
+@click.option(
+    "--show-settings", is_flag=True, help="Print every setting and its origin; run nothing."
+)
+@click.option(
+    "--results-dir", type=click.Path(path_type=Path), default=Path("results"), show_default=True
+)
+@click.option(
+    "--reports-dir", type=click.Path(path_type=Path), default=Path("reports"), show_default=True
+)
+def command(checkpoint: str, results_dir: Path, reports_dir: Path, **options: Any) -> None:
+    """Evaluate CHECKPOINT: attempts × tasks, each in a sandbox of its own.
+
+    Running the same command again continues an unfinished run. CHECKPOINT may be a pattern
+    ('iter*'); its checkpoints then run one after the other.
+    """
+    from rich.console import Console
+
+    console = Console()
+    checkpoints = _checkpoints(checkpoint, options)
+    interrupted = False
+    for one in checkpoints:
+        if options["show_settings"]:
+            _show_settings(console, one, _choices(options))
+            continue
+        interrupted = _evaluate(console, one, options, results_dir, reports_dir)
+        if interrupted:
+            break
+    if interrupted:
+        raise Exit(130)
+
+
+def _checkpoints(pattern: str, options: dict[str, Any]) -> "tuple[Checkpoint, ...]":
+    from tbeval.settings.checkpoints import load_checkpoints
+
+    catalogue = load_checkpoints()
+    if any(options[name] for name in ("base_url", "served_model", "like")):
+        return (
+            catalogue.with_overrides(
+                pattern,
+                base_url=options["base_url"],
+                served_model=options["served_model"],
+                like=options["like"],
+            ),
+        )
+    return catalogue.find(pattern)
+
+
+def _choices(options: dict[str, Any]) -> "Choices":
+    from tbeval.settings.base import SettingsError
+    from tbeval.settings.options import Choices
+
+    for name, flag in (("attempts", "-n"), ("concurrency", "-j"), ("turn_limit", "--turn-limit")):
+        if options[name] is not None and options[name] < 1:
+            raise SettingsError(f"{flag} is {options[name]}: it must be 1 or more.")
+    if options["time_multiplier"] is not None and not options["time_multiplier"] > 0:
+        raise SettingsError(
+            f"--time-multiplier is {options['time_multiplier']}: it must be above 0."
+        )
+    return Choices(**{name: options[name] for name in Choices.model_fields})
+
+
+def _request(checkpoint: "Checkpoint", options: dict[str, Any], results_dir: Path) -> "Request":
+    from tbeval.runs.session import Request
+    from tbeval.settings.base import SettingsError
+    from tbeval.settings.options import resolve
+    from tbeval.settings.subsets import load_subset
+    from tbeval.tasks.load import load_tasks
+
+    resolved, _ = resolve(_choices(options), checkpoint)
+    for later in (resolved.agent, resolved.sandbox):
+        if later in _LATER:
+            raise SettingsError(_LATER[later])
+    subset = load_subset(resolved.subset)
+    tasks = load_tasks(
+        subset, select=_patterns(options["tasks"]), exclude=_patterns(options["exclude"])
+    )
+    return Request(
+        checkpoint=checkpoint,
+        options=resolved,
+        subset=subset,
+        tasks=tasks,
+        results_dir=results_dir,
+        new=options["new"],
+    )
+
+
+def _patterns(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+def _evaluate(
+    console: "Console",
+    checkpoint: "Checkpoint",
+    options: dict[str, Any],
+    results_dir: Path,
+    reports_dir: Path,
+) -> bool:
+    """Evaluate one checkpoint; tells whether it was interrupted."""
+    from tbeval.runs.session import find
+
+    request = _request(checkpoint, options, results_dir)
+    finding = find(request)
+    console.print(
+        finding.announcement(request.options.concurrency),
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    directory = finding.directory
+    if directory is None or finding.open:
+        directory = asyncio.run(_run(console, request, finding))
+    return _report(console, directory, reports_dir)
+
+
+async def _run(console: "Console", request: "Request", finding: "Finding") -> Path:
+    from tbeval.runs.progress import Tally, progress
+    from tbeval.runs.session import evaluate
+
+    with progress(console, Tally(planned=finding.run.planned)) as listener:
+        return await evaluate(request, finding, listener)
+
+
+def _report(console: "Console", directory: Path, reports_dir: Path) -> bool:
+    """Print the summary, write the report; tells whether cells are still to be run."""
+    from tbeval.reports.markdown import write_report
+    from tbeval.reports.summary import summarise
+    from tbeval.reports.text import render
+
+    summary = summarise(directory)
+    console.print(render(summary))
+    path = write_report(summary, reports_dir)
+    console.print(f"results: {directory}\nreport:  {path}", markup=False, highlight=False)
+    return summary.unfinished
+
+
+def _show_settings(console: "Console", checkpoint: "Checkpoint", choices: "Choices") -> None:
+    from rich.table import Table
+
+    from tbeval.settings.options import settings_rows
+
+    table = Table(title=f"Settings of {checkpoint.id}", title_justify="left")
+    for column in ("setting", "value", "from"):
+        table.add_column(column)
+    for name, value, origin in settings_rows(choices, checkpoint):
+        table.add_row(name, value, origin)
+    console.print(table)

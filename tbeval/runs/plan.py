@@ -1,0 +1,81 @@
+"""The plan of a run: which cells, in which order, and the names of their trials."""
+
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tbeval.records.ledger import TrialRecord
+from tbeval.tasks.load import TaskInfo
+
+#: How often a cell is tried until it has a verdict.
+MAX_TRIES = 3
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One task × one attempt."""
+
+    task: TaskInfo
+    attempt: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What the ledger calls this cell."""
+        return self.task.id, self.attempt
+
+
+def plan_cells(tasks: Iterable[TaskInfo], attempts: int) -> tuple[Cell, ...]:
+    """All cells of a run, those that may take longest first.
+
+    Long trials at the end of a run leave the other places idle. Until a task has a history its
+    time limit is the best guess; among equals the first attempts of all tasks come before the
+    second ones, so that an interrupted run has seen every task.
+    """
+    cells = [Cell(task, attempt) for task in tasks for attempt in range(1, attempts + 1)]
+    return tuple(sorted(cells, key=lambda cell: (-cell.task.agent_timeout_sec, cell.attempt)))
+
+
+def new_run_id(now: datetime | None = None) -> str:
+    """A run id: UTC time and a random tail, URL-safe and unique on this engine."""
+    moment = now or datetime.now(UTC)
+    return f"{moment:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def trial_id(cell: Cell, try_number: int, run_id: str) -> str:
+    """The trial's name for harbor, the sandbox and the gateway: `<task>.<attempt>.<try>-<run>`."""
+    return f"{cell.task.id}.{cell.attempt}.{try_number}-{run_id}"
+
+
+def next_try(cell: Cell, records: Iterable[TrialRecord], trials_dir: Path) -> int:
+    """1 + the highest try of a cell in the ledger or on disk.
+
+    A try that was killed has no line in the ledger but a directory, which harbor would reuse,
+    stale files included.
+    """
+    tries = [record.try_number for record in records if record.cell == cell.key]
+    name = re.compile(rf"{re.escape(cell.task.id)}\.{cell.attempt}\.(\d+)-")
+    if trials_dir.is_dir():
+        found = (name.match(entry.name) for entry in trials_dir.iterdir())
+        tries.extend(int(match[1]) for match in found if match)
+    return 1 + max(tries, default=0)
+
+
+def open_cells(cells: Iterable[Cell], records: Iterable[TrialRecord]) -> tuple[Cell, ...]:
+    """The cells that still want a trial, in the order given.
+
+    A cell is done when it has a verdict, when its task is broken, or when it was tried
+    `MAX_TRIES` times; a cancelled try does not count.
+    """
+    done: set[tuple[str, int]] = set()
+    tries: dict[tuple[str, int], int] = {}
+    for record in records:
+        if not record.outcome.retried:
+            done.add(record.cell)
+        elif record.outcome.reason != "cancelled":
+            tries[record.cell] = tries.get(record.cell, 0) + 1
+    return tuple(
+        cell for cell in cells if cell.key not in done and tries.get(cell.key, 0) < MAX_TRIES
+    )

@@ -1,0 +1,230 @@
+"""One evaluation: find or begin the run, keep the model served, run its cells, leave it whole."""
+
+import asyncio
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tbeval.models.gateway import Gateway
+from tbeval.records.ledger import LedgerWriter, TrialRecord, read_ledger, repair_ledger
+from tbeval.records.run import RunRecord, read_run
+from tbeval.runs.describe import describe_run
+from tbeval.runs.history import verified_before
+from tbeval.runs.logs import run_log
+from tbeval.runs.plan import Cell, next_try, open_cells, plan_cells
+from tbeval.runs.progress import PlainProgress
+from tbeval.runs.scheduler import Scheduler
+from tbeval.runs.serving import serving
+from tbeval.runs.store import check_writable, create_run, ledger_path, newest_with, run_lock
+from tbeval.runs.trial import Model, TrialRunner
+from tbeval.sandboxes.check import check_bubblewrap
+from tbeval.sandboxes.limits import granted_limits
+from tbeval.sandboxes.state import reap
+from tbeval.settings.base import SettingsError
+from tbeval.settings.checkpoint import Checkpoint
+from tbeval.settings.options import RunOptions
+from tbeval.settings.subset import Subset
+from tbeval.tasks.load import TaskInfo
+
+#: How long a trial waits for an endpoint that is down before it becomes unscored.
+PATIENCE_SEC = 300.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be evaluated, and how."""
+
+    checkpoint: Checkpoint
+    options: RunOptions
+    subset: Subset
+    tasks: Sequence[TaskInfo]
+    results_dir: Path
+    new: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The run that a request leads to.
+
+    Attributes:
+        run: Its record; for a new run, what it will be.
+        directory: None if it is to be made.
+        cells: All its cells, in the order of the plan.
+        open: Those that still want a trial.
+    """
+
+    run: RunRecord
+    directory: Path | None
+    cells: tuple[Cell, ...]
+    open: tuple[Cell, ...]
+
+    def announcement(self, concurrency: int) -> str:
+        """What is going to happen, in one sentence."""
+        run, done = self.run, len(self.cells) - len(self.open)
+        what = (
+            f"{run.checkpoint} on {run.subset} with {run.agent} in {run.sandbox}: "
+            f"{len(run.tasks)} tasks × {run.attempts} attempts = {run.planned} cells"
+        )
+        if self.directory is None:
+            return f"{what}, {concurrency} at once; run {run.run_id}"
+        if not self.open:
+            return f"{what}; run {run.run_id} is finished (--new starts another)"
+        return f"{what}; continuing run {run.run_id}: {done} done, {len(self.open)} to go"
+
+
+def find(request: Request) -> Finding:
+    """The newest run with the same settings, or a new one.
+
+    Raises:
+        SettingsError: The results directory cannot be written.
+        LedgerError: The run's ledger was changed by something else.
+    """
+    check_writable(request.results_dir)
+    limits = granted_limits() if request.options.sandbox == "bubblewrap" else ()
+    run = describe_run(request.checkpoint, request.options, request.subset, request.tasks, limits)
+    cells = plan_cells(request.tasks, request.options.attempts)
+    directory = None
+    if not request.new:
+        directory = newest_with(request.results_dir, run.checkpoint, run.fingerprint)
+    if directory is None:
+        return Finding(run, None, cells, cells)
+    records = read_ledger(ledger_path(directory)).records
+    return Finding(read_run(directory), directory, cells, open_cells(cells, records))
+
+
+async def evaluate(request: Request, finding: Finding, listener: PlainProgress) -> Path:
+    """Run the open cells of a finding; returns the run's directory.
+
+    An interrupt (SIGINT, SIGTERM) ends running trials as cancelled and returns early; a second
+    one ends the process at once.
+
+    Raises:
+        SettingsError: The endpoint, the sandbox or the run's lock is not available.
+        OSError: The disk is full; everything before is intact.
+    """
+    reap()
+    await check_bubblewrap()
+    if not request.checkpoint.model_copy(update={"agent": request.options.agent}).needs_model:
+        return await _without_model(request, finding, listener)
+    with tempfile.TemporaryDirectory(prefix="tbeval-") as scratch:
+        server_log = Path(scratch) / "server.log"
+        async with serving(request.checkpoint, server_log, listener) as (endpoint, identity):
+            told = identity.as_dict()
+            directory = _directory(request, finding, told)
+            with run_lock(directory), run_log(directory):
+                async with Gateway(
+                    endpoint,
+                    record_dir=directory / "model",
+                    run_seed=request.checkpoint.sampling.seed,
+                    patience_sec=PATIENCE_SEC,
+                ) as gateway:
+                    model = Model(gateway, identity.served_model, identity.context_window)
+                    runner = _runner(request, finding, directory, model, endpoint.scrub_text)
+                    await _run_cells(request, finding, directory, runner, listener)
+    return directory
+
+
+async def _without_model(request: Request, finding: Finding, listener: PlainProgress) -> Path:
+    directory = _directory(request, finding, {})
+    with run_lock(directory), run_log(directory):
+        runner = _runner(request, finding, directory, None, lambda text: text)
+        await _run_cells(request, finding, directory, runner, listener)
+    return directory
+
+
+def _directory(request: Request, finding: Finding, identity: dict[str, str]) -> Path:
+    """The run's directory, made now if it is new.
+
+    Raises:
+        SettingsError: The endpoint now serves another model than the run began with.
+    """
+    if finding.directory is None:
+        run = finding.run.model_copy(update={"identity": identity})
+        return create_run(request.results_dir, run)
+    before = finding.run.identity
+    changed = [key for key in sorted(before | identity) if before.get(key) != identity.get(key)]
+    if changed:
+        what = ", ".join(
+            f"{key} was {before.get(key, 'not told')}, is {identity.get(key, 'not told')}"
+            for key in changed
+        )
+        raise SettingsError(
+            f"The endpoint of {request.checkpoint.id} has changed since run "
+            f"{finding.run.run_id} began ({what}): serve what it began with, or start another "
+            "run with --new."
+        )
+    return finding.directory
+
+
+def _runner(
+    request: Request,
+    finding: Finding,
+    directory: Path,
+    model: Model | None,
+    scrub: Callable[[str], str],
+) -> TrialRunner:
+    return TrialRunner(
+        run_id=finding.run.run_id,
+        directory=directory,
+        checkpoint=request.checkpoint,
+        options=request.options,
+        model=model,
+        verifies_in_time=lambda digest: verified_before(request.results_dir, digest),
+        scrub=scrub,
+    )
+
+
+async def _run_cells(
+    request: Request,
+    finding: Finding,
+    directory: Path,
+    runner: TrialRunner,
+    listener: PlainProgress,
+) -> None:
+    path = ledger_path(directory)
+    ledger = repair_ledger(path)
+    if ledger.cut_off:
+        listener.note("the ledger's last line was cut off: that trial runs again")
+    for record in ledger.records:
+        listener.tally.add(record)
+    records = list(ledger.records)
+
+    async def run_trial(cell: Cell, try_number: int) -> TrialRecord:
+        listener.trial_started(runner.name_of(cell, try_number), *cell.key, try_number)
+        return await runner.run(cell, try_number, listener.trial_phase)
+
+    with LedgerWriter(path) as writer:
+        scheduler = Scheduler(
+            run_trial=run_trial,
+            next_try=lambda cell: next_try(cell, records, directory / "trials"),
+            ledger=writer,
+            listener=listener,
+            records=records,
+        )
+        with _interrupts(scheduler, listener):
+            await scheduler.run(finding.cells, request.options.concurrency)
+
+
+@contextmanager
+def _interrupts(scheduler: Scheduler, listener: PlainProgress) -> Iterator[None]:
+    """First interrupt: stop in order. Second: at once; the sandboxes die with this process."""
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def interrupt() -> None:
+        if scheduler.stopping:
+            os._exit(130)
+        listener.note("stopping: running trials end as cancelled (again to stop at once)")
+        scheduler.stop()
+
+    for number in signals:
+        loop.add_signal_handler(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)

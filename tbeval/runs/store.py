@@ -1,0 +1,93 @@
+"""Runs on disk: make one, lock one, find the one to continue."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tbeval.records.run import LEDGER_FILE, RUN_FILE, RunRecord, read_run, write_run
+from tbeval.settings.base import SettingsError
+
+
+class RunLockedError(SettingsError):
+    """Another process writes this run."""
+
+
+def check_writable(results_dir: Path) -> None:
+    """Make the results directory, and make sure that a run can be written there.
+
+    Raises:
+        SettingsError: It cannot, and why.
+    """
+    probe = results_dir / f".writable-{os.getpid()}"
+    try:
+        results_dir.mkdir(parents=True, exist_ok=True)
+        with probe.open("wb") as file:
+            file.write(b"\0" * 65536)
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise SettingsError(
+            f"The results directory {results_dir} cannot be written ({error.strerror}): choose "
+            "another with --results-dir, or free space there."
+        ) from error
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def create_run(results_dir: Path, run: RunRecord) -> Path:
+    """Make the directory of a new run, with its run.toml."""
+    directory = results_dir / run.checkpoint / run.run_id
+    directory.mkdir(parents=True)
+    for name in ("trials", "model"):
+        (directory / name).mkdir()
+    write_run(directory, run)
+    return directory
+
+
+def runs_of(results_dir: Path, checkpoint: str) -> tuple[Path, ...]:
+    """The directories of a checkpoint's runs, newest first."""
+    found = [path.parent for path in (results_dir / checkpoint).glob(f"*/{RUN_FILE}")]
+    return tuple(sorted(found, key=lambda path: path.name, reverse=True))
+
+
+def newest_with(results_dir: Path, checkpoint: str, fingerprint: str) -> Path | None:
+    """The newest run of a checkpoint with these settings, or None.
+
+    Raises:
+        RunFileError: A run.toml cannot be read.
+    """
+    for directory in runs_of(results_dir, checkpoint):
+        if read_run(directory).fingerprint == fingerprint:
+            return directory
+    return None
+
+
+@contextmanager
+def run_lock(directory: Path) -> Iterator[None]:
+    """Hold a run for writing: one process at a time.
+
+    The kernel frees the lock with the process, however it ends.
+
+    Raises:
+        RunLockedError: Another process holds it.
+    """
+    with (directory / "lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.seek(0)
+            holder = file.read().strip() or "another process"
+            raise RunLockedError(
+                f"The run {directory.name} is being written by {holder}: wait for it, or start "
+                "another run with --new."
+            ) from error
+        file.truncate(0)
+        file.write(f"process {os.getpid()}")
+        file.flush()
+        yield
+
+
+def ledger_path(directory: Path) -> Path:
+    """Where a run's ledger lies."""
+    return directory / LEDGER_FILE

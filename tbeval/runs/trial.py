@@ -1,0 +1,267 @@
+"""One trial: harbor runs it, the parts report, and a record comes out. It never raises."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harbor.models.trial.config import (
+    EnvironmentConfig,
+    TaskConfig,
+    TrialConfig,
+    VerifierConfig,
+)
+from harbor.models.trial.result import TrialResult
+from harbor.trial.hooks import TrialEvent, TrialHookEvent
+from harbor.trial.trial import Trial
+
+from tbeval.agents.config import agent_config
+from tbeval.agents.errors import ERROR_POLICY_OVERRIDES
+from tbeval.models.gateway import Gateway, TrialUsage
+from tbeval.records.agent_report import AgentReport
+from tbeval.records.ledger import TrialRecord
+from tbeval.records.sandbox import ReportsSandbox, SandboxReport
+from tbeval.records.verdict import VerifierReport
+from tbeval.runs.outcome import Decision, Evidence, Failure, decide
+from tbeval.runs.phases import PhaseClock
+from tbeval.runs.plan import Cell, trial_id
+from tbeval.settings.checkpoint import Checkpoint
+from tbeval.settings.options import RunOptions
+
+_log = logging.getLogger(__name__)
+
+_PHASE_OF_EVENT = {
+    TrialEvent.ENVIRONMENT_START: "sandbox",
+    TrialEvent.AGENT_START: "agent",
+    TrialEvent.AGENT_END: "collect",
+    TrialEvent.VERIFICATION_START: "verifier",
+}
+
+_SANDBOXES = {"bubblewrap": "tbeval.sandboxes.bubblewrap:BubblewrapEnvironment"}
+_VERIFIER = "tbeval.tasks.verifier:ReportVerifier"
+
+#: harbor's own limit on the verifier is a backstop above ours, which knows who is to blame.
+_BACKSTOP_SEC = 120.0
+_MESSAGE_CHARS = 2000
+
+
+@dataclass(frozen=True)
+class Model:
+    """The served model as a run uses it: the gateway, and what the probe found."""
+
+    gateway: Gateway
+    served_model: str
+    context_window: int
+
+
+@dataclass(frozen=True)
+class TrialRunner:
+    """Runs trials of one run.
+
+    Attributes:
+        verifies_in_time: Tells whether this host has verified a task (by digest) in time before.
+        scrub: Replaces known secrets in a text.
+    """
+
+    run_id: str
+    directory: Path
+    checkpoint: Checkpoint
+    options: RunOptions
+    model: Model | None
+    verifies_in_time: Callable[[str], bool] = lambda _digest: False
+    scrub: Callable[[str], str] = lambda text: text
+
+    def name_of(self, cell: Cell, try_number: int) -> str:
+        """The id of a trial of this run."""
+        return trial_id(cell, try_number, self.run_id)
+
+    async def run(
+        self, cell: Cell, try_number: int, on_phase: Callable[[str, str], None]
+    ) -> TrialRecord:
+        """Run one trial of a cell.
+
+        Whatever goes wrong becomes an outcome; a cancelled trial is recorded as such, with its
+        sandbox stopped.
+        """
+        name = self.name_of(cell, try_number)
+        execution = _Execution(self, cell, name, on_phase)
+        try:
+            await execution.run()
+        except asyncio.CancelledError:
+            execution.cancelled = True
+        except Exception as error:  # noqa: BLE001 - one trial's failure must not touch another's
+            _log.exception("trial %s failed", name)
+            execution.failure = execution.failure or Failure(type(error).__name__, str(error))
+        usage = await self._close(name)
+        return self._record(execution, try_number, usage)
+
+    async def _close(self, name: str) -> TrialUsage:
+        if self.model is None:
+            return TrialUsage()
+        try:
+            usage = await self.model.gateway.close_trial(name)
+        except KeyError:  # it failed before it was admitted
+            return TrialUsage()
+        if usage.record_failure:
+            _log.warning("%s: the record of its model calls is cut: %s", name, usage.record_failure)
+        return usage
+
+    def _record(self, execution: "_Execution", try_number: int, usage: TrialUsage) -> TrialRecord:
+        agent, verifier = execution.agent_report, execution.verifier_report
+        sandbox = execution.sandbox_report
+        cell = execution.cell
+        decision = decide(
+            Evidence(
+                cancelled=execution.cancelled,
+                created=execution.created,
+                failure=execution.failure,
+                endpoint_failure=usage.endpoint_failure,
+                agent=agent,
+                verifier=verifier,
+                sandbox=sandbox,
+                verifies_in_time=lambda: self.verifies_in_time(cell.task.digest),
+            )
+        )
+        scored = decision.outcome.scored
+        counts = (verifier or _NO_VERDICT).counts
+        return TrialRecord(
+            trial_id=execution.name,
+            task=cell.task.id,
+            attempt=cell.attempt,
+            try_number=try_number,
+            outcome=decision.outcome,
+            error_class=decision.error_class,
+            error_message=self._message(decision),
+            score=counts.score if scored else None,
+            solved=decision.outcome.value == "solved" if scored else None,
+            solved_published=(verifier or _NO_VERDICT).solved_published if scored else None,
+            tests=counts,
+            stop_reason=agent.stop_reason if agent else None,
+            turns=agent.turns if agent else 0,
+            commands=agent.commands if agent else 0,
+            model_calls=usage.calls,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            model_seconds=usage.model_seconds,
+            paused_seconds=usage.paused_seconds,
+            phases=execution.clock.phases,
+            limits=sandbox.limits if sandbox else (),
+            limits_hit=sandbox.limits_hit if sandbox else (),
+            task_digest=cell.task.digest,
+            prompt_sha256=agent.prompt_sha256 if agent else "",
+        )
+
+    def _message(self, decision: Decision) -> str:
+        text = self.scrub(decision.error_message)
+        return text if len(text) <= _MESSAGE_CHARS else text[:_MESSAGE_CHARS] + " …"
+
+
+_NO_VERDICT = VerifierReport.model_validate({"status": "no report"})
+
+
+@dataclass
+class _Execution:
+    """One trial while it runs, and what is known of it."""
+
+    runner: TrialRunner
+    cell: Cell
+    name: str
+    on_phase: Callable[[str, str], None]
+    clock: PhaseClock = field(init=False)
+    trial: Trial | None = None
+    created: bool = False
+    cancelled: bool = False
+    failure: Failure | None = None
+    result: TrialResult | None = None
+
+    def __post_init__(self) -> None:
+        self.clock = PhaseClock(lambda phase: self.on_phase(self.name, phase))
+
+    async def run(self) -> None:
+        self.clock.enter("sandbox")
+        try:
+            if (self.runner.directory / "trials" / self.name).exists():
+                raise FileExistsError(f"the trial directory {self.name} exists already")
+            self.trial = await Trial.create(self._config())
+            self.created = True
+            for event in TrialEvent:
+                self.trial.add_hook(event, self._on_event)
+            await self.trial.run()
+        finally:
+            self.clock.leave()
+            if self.trial is not None:
+                self._collect(self.trial)
+
+    async def _on_event(self, event: TrialHookEvent) -> None:
+        if phase := _PHASE_OF_EVENT.get(event.event):
+            self.clock.enter(phase)
+
+    def _collect(self, trial: Trial) -> None:
+        self.result = trial._result  # noqa: SLF001 - the property raises where run() never began
+        if self.result is not None and self.result.exception_info is not None:
+            info = self.result.exception_info
+            self.failure = Failure(info.exception_type, info.exception_message)
+
+    @property
+    def agent_report(self) -> AgentReport | None:
+        context = self.result.agent_result if self.result is not None else None
+        return AgentReport.from_metadata(context.metadata) if context is not None else None
+
+    @property
+    def verifier_report(self) -> VerifierReport | None:
+        if self.result is None or self.result.verifier is None:
+            return None  # the verifier never began: a file there would not be ours
+        path = self.runner.directory / "trials" / self.name / "verifier" / "tests.json"
+        try:
+            return VerifierReport.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            return None
+
+    @property
+    def sandbox_report(self) -> SandboxReport | None:
+        environment = getattr(self.trial, "agent_environment", None)
+        return environment.sandbox_report() if isinstance(environment, ReportsSandbox) else None
+
+    def _config(self) -> TrialConfig:
+        runner, task, options = self.runner, self.cell.task, self.runner.options
+        factor = options.time_multiplier
+        verifier_limit = task.verifier_timeout_sec * factor
+        return TrialConfig(
+            task=TaskConfig(path=task.path),
+            trial_name=self.name,
+            trials_dir=runner.directory / "trials",
+            agent=agent_config(
+                checkpoint=runner.checkpoint,
+                agent=options.agent,
+                served_model=runner.model.served_model if runner.model else None,
+                base_url=self._open_trial(),
+                context_window=runner.model.context_window if runner.model else None,
+                time_limit_sec=task.agent_timeout_sec * factor,
+                turn_limit=options.turn_limit,
+            ),
+            environment=EnvironmentConfig(
+                import_path=_SANDBOXES[options.sandbox], kwargs=self._sandbox_kwargs()
+            ),
+            verifier=VerifierConfig(
+                import_path=_VERIFIER,
+                override_timeout_sec=verifier_limit + _BACKSTOP_SEC,
+                kwargs={"time_limit_sec": verifier_limit},
+            ),
+            override_error_policy=ERROR_POLICY_OVERRIDES,
+        )
+
+    def _sandbox_kwargs(self) -> dict[str, Any]:
+        return {"run_id": self.runner.run_id}
+
+    def _open_trial(self) -> str | None:
+        model = self.runner.model
+        if model is None:
+            return None
+        return model.gateway.open_trial(
+            self.name,
+            task=self.cell.task.id,
+            attempt=self.cell.attempt,
+            budget=self.runner.checkpoint.budget,
+        )

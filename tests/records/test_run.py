@@ -1,0 +1,36 @@
+"""run.toml is written whole or not at all, and read back as it was."""
+
+from pathlib import Path
+
+import pytest
+
+from tbeval.records.run import RunFileError, RunTask, fingerprint, read_run, write_run
+from tests.made_up_runs import make_run
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    run = make_run(["a", "b"], 3, scoring={"sampling": {"top_p": 0.8}, "deep": [{"x": 1}]})
+    write_run(tmp_path, run)
+    assert read_run(tmp_path) == run
+    assert [path.name for path in tmp_path.iterdir()] == ["run.toml"]
+
+
+def test_a_folder_without_one_is_not_a_run(tmp_path: Path) -> None:
+    with pytest.raises(RunFileError, match=r"is not a run: it has no run\.toml"):
+        read_run(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["= 1", "run_id = 'x'", "\x00"])
+def test_a_broken_one_is_refused_in_a_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.toml").write_text(text)
+    with pytest.raises(RunFileError, match=r"run\.toml cannot be read"):
+        read_run(tmp_path)
+
+
+def test_the_fingerprint_follows_what_affects_a_score() -> None:
+    task = RunTask(id="a", digest="d", agent_timeout_sec=1, verifier_timeout_sec=1)
+    base = fingerprint({"x": 1, "y": {"a": 1, "b": 2}}, (task,))
+    assert fingerprint({"y": {"b": 2, "a": 1}, "x": 1}, (task,)) == base
+    assert fingerprint({"x": 2, "y": {"a": 1, "b": 2}}, (task,)) != base
+    changed = task.model_copy(update={"digest": "e"})
+    assert fingerprint({"x": 1, "y": {"a": 1, "b": 2}}, (changed,)) != base
