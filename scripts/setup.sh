@@ -28,9 +28,11 @@ has_libc_headers() { printf '#include <stdio.h>\n' | gcc -E -x c -o /dev/null - 
 
 missing_packages() {
     local program
-    for program in tmux git make gcc python3; do
+    for program in tmux git make gcc; do
         has "$program" || printf '%s\n' "$program"
     done
+    # the system's own: sandboxes see /usr, and no Python of a user
+    [[ -x /usr/bin/python3 ]] || printf 'python3\n'
     # without a compiler nobody can tell; its package brings the headers only if asked
     has gcc && has_libc_headers || printf 'libc6-dev\n'
 }
@@ -156,9 +158,18 @@ fill_venv() {
 }
 
 build_toolbox() {
-    [[ -e tbeval/sandboxes/toolbox.py ]] || return 0
     say "setup: building the sandboxes' toolbox"
-    "$VENV/bin/python" -c 'from tbeval.sandboxes.toolbox import ensure_toolbox; ensure_toolbox()'
+    "$VENV/bin/python" - <<'PYTHON'
+import sys
+
+from tbeval.sandboxes.errors import SandboxStartError
+from tbeval.sandboxes.toolbox import ensure_toolbox
+
+try:
+    ensure_toolbox()
+except SandboxStartError as error:
+    sys.exit(f"setup: {error}")
+PYTHON
 }
 
 set_up() {
