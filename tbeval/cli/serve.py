@@ -18,4 +18,4 @@ def command(checkpoint: str, port: int) -> None:
             f"checkpoint {checkpoint} is not embedded: its server runs elsewhere. tbeval serves "
             "checkpoints that name a GGUF file (embedded.gguf)."
         )
-    serve_foreground(found.embedded, port=port)
+    serve_foreground(found, port=port)
