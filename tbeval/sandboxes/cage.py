@@ -427,7 +427,7 @@ def _protect(pid: int) -> None:
 async def _clean(record: state.SandboxRecord) -> None:
     """Remove control groups and the record; what cannot go now is reaped by the next run."""
     for _ in range(_CLEAN_TRIES):
-        if all([cgroups.remove(Path(group), kill=True) for group in record.cgroups]):
+        if all(cgroups.remove(Path(group), kill=True) for group in record.cgroups):
             state.release(record)
             return
         await asyncio.sleep(_CLEAN_PAUSE_SEC)

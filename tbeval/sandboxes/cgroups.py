@@ -78,34 +78,27 @@ def hierarchy() -> Hierarchy | None:
     """Where this process may make groups; None where it may not (found out once)."""
     if os.geteuid() != 0:
         return None
-    return find_hierarchy(_ROOT, Path("/proc/self/cgroup").read_text(encoding="utf-8"))
+    return find_hierarchy(_ROOT)
 
 
-def find_hierarchy(root: Path, own_groups: str) -> Hierarchy | None:
+def find_hierarchy(root: Path) -> Hierarchy | None:
     """Where groups can be made below a mounted control group file system.
+
+    They are made at its top, not below the group that this process is in: whoever made that one
+    (a login session) could not remove it as long as ours were there.
 
     Args:
         root: Its mount point.
-        own_groups: What /proc/self/cgroup says.
     """
     if (root / "cgroup.controllers").exists():
         return _version_2(root)
-    return _version_1(root, own_groups)
+    return _version_1(root)
 
 
-def _version_1(root: Path, own_groups: str) -> Hierarchy | None:
-    # Below our own group, so that a limit on the harness holds for its sandboxes too.
-    own: dict[str, str] = {}
-    for line in own_groups.splitlines():
-        _, names, path = line.split(":", 2)
-        own |= dict.fromkeys(names.split(","), path)
-    parents: dict[str, Path] = {}
-    for controller in _CONTROLLERS:
-        base = root / controller / own.get(controller, "/").lstrip("/")
-        parent = (base if base.is_dir() else root / controller) / "tbeval"
-        if _usable(parent):
-            parents[controller] = parent
-    return Hierarchy(1, parents) if parents else None
+def _version_1(root: Path) -> Hierarchy | None:
+    parents = {controller: root / controller / "tbeval" for controller in _CONTROLLERS}
+    usable = {name: path for name, path in parents.items() if _usable(path)}
+    return Hierarchy(1, usable) if usable else None
 
 
 def _version_2(root: Path) -> Hierarchy | None:

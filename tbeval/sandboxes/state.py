@@ -185,7 +185,7 @@ def reap() -> int:
 
 def _remove_groups(groups: tuple[str, ...]) -> bool:
     for _ in range(_REAP_TRIES):
-        if all([cgroups.remove(Path(group), kill=True) for group in groups]):
+        if all(cgroups.remove(Path(group), kill=True) for group in groups):
             return True
         time.sleep(_REAP_PAUSE_SEC)
     return False
