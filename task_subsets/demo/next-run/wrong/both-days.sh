@@ -17,7 +17,7 @@ def matches(field, value, low, high):
 LIMITS = [(0, 59), (0, 23), (1, 31), (1, 12), (0, 6)]
 fields = sys.argv[1].split()
 now = datetime.strptime(sys.argv[2], "%Y-%m-%d %H:%M") + timedelta(minutes=1)
-for _ in range(60 * 24 * 200):
+for _ in range(60 * 24 * 70):
     values = [now.minute, now.hour, now.day, now.month, now.isoweekday() % 7]
     if all(matches(f, v, *limits) for f, v, limits in zip(fields, values, LIMITS)):
         print(now.strftime("%Y-%m-%d %H:%M"))
