@@ -465,7 +465,7 @@ async def _spawn(
         argv += [f"/proc/self/fd/{binary}", "--args", str(options.fileno())]
         argv += ["--info-fd", str(info_write), "--", programs.SH, "-c"]
         # Ignored by the first process, SIGCHLD makes the kernel reap orphans itself.
-        argv += ["trap '' CHLD; echo ready; exec sleep infinity >/dev/null 2>&1"]
+        argv += ["echo ready; exec env --ignore-signal=CHLD sleep infinity >/dev/null 2>&1"]
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,

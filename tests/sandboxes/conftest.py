@@ -1,0 +1,85 @@
+"""Real sandboxes for tests; each leaves no process behind, or its test fails."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tbeval.sandboxes.cage import Cage
+from tbeval.sandboxes.limits import Limits
+from tbeval.sandboxes.state import STATE_DIR_VARIABLE
+from tbeval.sandboxes.toolbox import Toolbox, ensure_toolbox
+
+type MakeCage = Callable[..., Awaitable[Cage]]
+type Shell = Callable[..., Awaitable["Said"]]
+
+
+class Said:
+    """What a command inside left."""
+
+    def __init__(self, code: int, out: str, err: str, *, timed_out: bool) -> None:
+        self.code, self.out, self.err, self.timed_out = code, out, err, timed_out
+
+    def __repr__(self) -> str:
+        return f"code {self.code}, timed out {self.timed_out}: {self.out[-2000:]} {self.err[-2000:]}"
+
+
+async def shell(cage: Cage, command: str, *, timeout_sec: float = 60, **env: str) -> Said:
+    done, out, err = await cage.exec(command, cwd="/app", env=env, timeout_sec=timeout_sec)
+    return Said(done.return_code, out.text(), err.text(), timed_out=done.timed_out)
+
+
+def name_space(pid: int) -> int:
+    return os.stat(f"/proc/{pid}/ns/pid").st_ino
+
+
+def processes_in(space: int) -> list[int]:
+    """All processes of the machine that are in a pid name space."""
+    found = []
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                if os.stat(f"{entry.path}/ns/pid").st_ino == space:
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state() -> Iterator[Path]:
+    """A state directory of the tests' own, where a sandbox's uid can go."""
+    path = Path(tempfile.mkdtemp(dir="/var/tmp", prefix="tbeval-test-"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(STATE_DIR_VARIABLE, str(path))
+        yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture(scope="session")
+def toolbox(state: Path) -> Toolbox:
+    return ensure_toolbox()
+
+
+@pytest.fixture
+async def make_cage(toolbox: Toolbox, state: Path) -> AsyncIterator[MakeCage]:
+    cages: list[tuple[Cage, int]] = []
+
+    async def make(limits: Limits | None = None) -> Cage:
+        cage = await Cage.start(limits or Limits(), toolbox, run_id="tests", workdir="/app")
+        cages.append((cage, name_space(cage.pid)))
+        return cage
+
+    yield make
+    for cage, space in cages:
+        await cage.stop()
+        assert processes_in(space) == []
+    assert list((state / "sandboxes").glob("*.json")) == []
+
+
+@pytest.fixture
+async def cage(make_cage: MakeCage) -> Cage:
+    return await make_cage()
