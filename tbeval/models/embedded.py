@@ -150,8 +150,8 @@ class EmbeddedServer:
         await self._process.wait()
         tail = self._log.read_text(errors="replace")[-_LOG_TAIL:] if self._log else "see above"
         raise EndpointError(
-            f"The embedded server for {self._checkpoint.id} did not start with {self._gguf} on port "
-            f"{self._port or '(any)'}; is the port free, and the file whole? "
+            f"The embedded server for {self._checkpoint.id} did not start with {self._gguf} on "
+            f"port {self._port or '(any)'}; is the port free, and the file whole? "
             f"{' '.join(tail.split())}"
         )
 

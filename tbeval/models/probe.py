@@ -18,6 +18,7 @@ _EXTRA_SEC = 3.0
 #: Where engines tell more than OpenAI's API does; those that do not know a path answer 404.
 _EXTRAS = ("props", "get_model_info", "server_info", "get_server_info", "version")
 _ENGINES = {"llamacpp": "llama.cpp", "vllm": "vllm", "sglang": "sglang"}
+_OMIT = openai.Omit()
 
 
 @dataclass(frozen=True)
@@ -67,17 +68,17 @@ async def _models(endpoint: Endpoint) -> list[dict[str, Any]]:
     http = openai.DefaultAsyncHttpxClient(
         proxy=endpoint.proxy_url, trust_env=endpoint.trust_env, verify=endpoint.ssl_context()
     )
-    no_key: dict[str, Any] = {} if endpoint.api_key else {"Authorization": openai.Omit()}
+    keyless = {} if endpoint.request_headers.get("Authorization") else {"Authorization": _OMIT}
     async with openai.AsyncOpenAI(
         base_url=url,
         api_key=endpoint.api_key or "none",
-        default_headers={**no_key, **endpoint.headers},
+        default_headers=endpoint.headers,
         http_client=http,
         max_retries=0,
         timeout=_MODELS_SEC,
     ) as client:
         try:
-            raw = await client.models.with_raw_response.list()
+            raw = await client.models.with_raw_response.list(extra_headers=keyless)
         except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
             raise EndpointError(
                 f"{url} refuses the key (HTTP {error.status_code}): put the right one into the "

@@ -479,7 +479,7 @@ async def test_a_trial_cannot_be_opened_twice_nor_its_record_overwritten(setting
 
 
 async def test_gateway_wants_a_probed_endpoint(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="probe"):
+    with pytest.raises(ValueError, match="probed"):
         Gateway(Endpoint("http://127.0.0.1:1/v1"), record_dir=tmp_path, run_seed=0)
 
 

@@ -7,7 +7,7 @@ killed can still be read.
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import zstandard
 
@@ -57,24 +57,22 @@ def read_record(path: Path) -> Iterator[dict[str, Any]]:
         OSError: The file cannot be read.
     """
     with path.open("rb") as file:
-        yield from _entries(_chunks(file))
+        frame, rest = _next_frame(file, b"")
+        while frame is not None:
+            yield json.loads(frame)
+            frame, rest = _next_frame(file, rest)
 
 
-def _chunks(file: Any) -> Iterator[bytes]:
-    reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-    while True:
+def _next_frame(file: IO[bytes], data: bytes) -> tuple[bytes | None, bytes]:
+    """One frame's content and what was read beyond it; None at the end and where it is broken."""
+    decompressor = zstandard.ZstdDecompressor().decompressobj()
+    parts: list[bytes] = []
+    while data or (data := file.read(_CHUNK)):
         try:
-            chunk = reader.read(_CHUNK)
+            parts.append(decompressor.decompress(data))
         except zstandard.ZstdError:
-            return
-        if not chunk:
-            return
-        yield chunk
-
-
-def _entries(chunks: Iterator[bytes]) -> Iterator[dict[str, Any]]:
-    rest = b""
-    for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield json.loads(line)
+            break
+        if decompressor.eof:
+            return b"".join(parts), decompressor.unused_data
+        data = b""
+    return None, b""

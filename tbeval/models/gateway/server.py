@@ -74,7 +74,9 @@ class Gateway:
             idle_sec: Longest silence of the endpoint in a call that it has accepted.
         """
         if endpoint.served_model is None or endpoint.context_window is None:
-            raise ValueError("probe the endpoint first: its model or its window is not known")
+            raise ValueError(
+                "give the gateway endpoint.probed(…): what `probe` found out is missing"
+            )
         self._endpoint = endpoint
         self._record_dir = record_dir
         self._run_seed = run_seed
