@@ -17,6 +17,11 @@ _REPORT = "report.md"
 def summary_markdown(summary: RunSummary) -> str:
     """The report's text: the words and numbers of the terminal's summary, and the settings."""
     run = summary.run
+    own = {
+        "concurrency": str(run.concurrency),
+        "time_multiplier": str(run.time_multiplier),
+        "turn_limit": str(run.turn_limit),
+    }
     # finalize passes over everything that a template fills in: nothing gets in unescaped
     environment = Environment(
         loader=PackageLoader("tbeval.reports"),
@@ -36,7 +41,7 @@ def summary_markdown(summary: RunSummary) -> str:
         endings=words.endings(summary),
         row_heads=words.ROW_HEADS,
         rows=[words.row(task, run.attempts) for task in summary.rows],
-        scoring=_flat(run.scoring),
+        settings=sorted((own | dict(_flat(run.scoring))).items()),
         identity=sorted(run.identity.items()),
         versions=sorted(run.versions.items()),
     )
