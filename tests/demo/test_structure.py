@@ -150,3 +150,21 @@ def test_dockerfile_prepares_the_folder_as_the_other_sandbox_does() -> None:
 def test_ring_buffer_brings_the_header_that_it_gives() -> None:
     folder = DEMO / "ring-buffer"
     assert (folder / "tests/ring.h").read_text() == (folder / "environment/ring.h").read_text()
+
+
+def test_table_of_the_documentation_tells_the_truth() -> None:
+    untouched = tomllib.loads((DEMO / "untouched.toml").read_text())
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in (REPOSITORY / "docs/demo-tasks.md").read_text().splitlines()
+        if line.startswith("| `")
+    ]
+    assert [[row[0].strip("`"), *row[2:]] for row in rows] == [
+        [
+            task,
+            Task(DEMO / task).config.metadata["difficulty"],
+            str(number_of_tests(task)),
+            untouched[task],
+        ]
+        for task in SUBSET.tasks
+    ]

@@ -1,10 +1,13 @@
 import http.client
 import json
+import secrets
 import time
 
 import pytest
 
 HOST, PORT = "127.0.0.1", 8765
+# No note that was stored while trying the server out has such a name.
+OWN = f"t{secrets.token_hex(4)}"
 
 
 class Answer:
@@ -44,41 +47,42 @@ def test_health():
 
 def test_put_and_get():
     for number, body in enumerate([b"milk, eggs", b"", b"\x00\xff\n\n", b"x" * 5000]):
-        assert ask("PUT", f"/notes/get-{number}", body).status == 201
-        answer = ask("GET", f"/notes/get-{number}")
+        assert ask("PUT", f"/notes/{OWN}-get-{number}", body).status == 201
+        answer = ask("GET", f"/notes/{OWN}-get-{number}")
         assert (answer.status, answer.body) == (200, body)
 
 
 def test_replace():
-    assert ask("PUT", "/notes/replace", b"old").status == 201
-    assert ask("PUT", "/notes/replace", b"new").status == 204
-    assert ask("GET", "/notes/replace").body == b"new"
+    assert ask("PUT", f"/notes/{OWN}-replace", b"old").status == 201
+    assert ask("PUT", f"/notes/{OWN}-replace", b"new").status == 204
+    assert ask("GET", f"/notes/{OWN}-replace").body == b"new"
 
 
 def test_unknown_note():
-    assert ask("PUT", "/notes/known", b"text").status in {201, 204}
-    assert ask("GET", "/notes/known").status == 200
-    assert ask("GET", "/notes/unknown").status == 404
+    assert ask("PUT", f"/notes/{OWN}-known", b"text").status == 201
+    assert ask("GET", f"/notes/{OWN}-known").status == 200
+    assert ask("GET", f"/notes/{OWN}-unknown").status == 404
 
 
 def test_delete():
-    assert ask("PUT", "/notes/delete", b"text").status in {201, 204}
-    assert ask("DELETE", "/notes/delete").status == 204
-    assert ask("GET", "/notes/delete").status == 404
-    assert ask("DELETE", "/notes/delete").status == 404
+    assert ask("PUT", f"/notes/{OWN}-delete", b"text").status == 201
+    assert ask("DELETE", f"/notes/{OWN}-delete").status == 204
+    assert ask("GET", f"/notes/{OWN}-delete").status == 404
+    assert ask("DELETE", f"/notes/{OWN}-delete").status == 404
 
 
 def test_list():
     for name in ("list-c", "list-a", "list-b2"):
-        assert ask("PUT", f"/notes/{name}", b"text").status in {201, 204}
+        assert ask("PUT", f"/notes/{OWN}-{name}", b"text").status == 201
     answer = ask("GET", "/notes")
     names = json.loads(answer.body)
     assert (answer.status, answer.type) == (200, "application/json")
-    assert [name for name in names if name.startswith("list-")] == ["list-a", "list-b2", "list-c"]
+    listed = [name for name in names if name.startswith(f"{OWN}-list-")]
+    assert listed == [f"{OWN}-list-{end}" for end in ("a", "b2", "c")]
     assert names == sorted(names)
 
 
 def test_bad_names():
-    assert ask("PUT", "/notes/" + "n" * 32, b"text").status in {201, 204}
+    assert ask("PUT", f"/notes/{OWN:n<32}", b"text").status == 201
     for name in ("Upper", "under_score", "a.b", "a/b", "", "n" * 33, "%C3%A4"):
         assert ask("PUT", f"/notes/{name}", b"text").status == 400, name
