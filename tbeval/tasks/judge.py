@@ -88,7 +88,8 @@ def _with_reports(sessions: Sequence[Session], output: str) -> tuple[VerifierSta
         tool = missing_tool(output)
         if tool:
             return VerifierStatus.TOOLS, tool
-        return VerifierStatus.CRASHED, f"pytest could not start: {_last_line(output)}"
+        why = next((session.stopped for session in sessions if session.internal), "")
+        return VerifierStatus.CRASHED, f"pytest could not start: {why or _last_line(output)}"
     if not any(session.tests for session in sessions):
         return VerifierStatus.NO_TESTS, "pytest collected no test"
     unrun = any(session.ran < len(session.tests) for session in sessions)

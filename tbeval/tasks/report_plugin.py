@@ -36,12 +36,28 @@ OURS = (DIRECTORY, NONCE, OPTIONS, USER_SITE)
 
 MESSAGE_LIMIT = 4000  # characters
 
+#: On the command line these make pytest tell something instead of running tests.
+RUNS_NOTHING = {
+    "-h",
+    "--help",
+    "-V",
+    "--version",
+    "--co",
+    "--collect-only",
+    "--collectonly",
+    "--fixtures",
+    "--fixtures-per-test",
+    "--markers",
+    "--setup-only",
+    "--setup-plan",
+}
+
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: Any) -> Iterator[None]:
     """Begin a report before anything that the agent may have written is imported."""
     directory = os.environ.get(DIRECTORY)
-    if not directory:
+    if not directory or RUNS_NOTHING.intersection(early_config.invocation_params.args):
         yield
         return
     recorder = Recorder(early_config, directory)
@@ -147,11 +163,12 @@ class Recorder:
 
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
         """Note that something stopped the session: Ctrl-C or `pytest.exit`."""
-        self._write("stopped", message=_cut(repr(excinfo.value)))
+        self._write("stopped", internal=False, message=_cut(repr(excinfo.value)))
 
     def pytest_internalerror(self, excrepr: Any, excinfo: Any) -> None:  # noqa: ARG002 - the hook's signature
-        """Note an exception that no test could hold, such as `sys.exit` in an imported module."""
-        self._write("stopped", message=_cut(repr(excinfo.value)))
+        """Note an exception that no test could hold: `sys.exit` in an imported module, or a bug."""
+        internal = not isinstance(excinfo.value, SystemExit)
+        self._write("stopped", internal=internal, message=_cut(repr(excinfo.value)))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: Any, exitstatus: Any) -> None:
@@ -187,8 +204,8 @@ def _hide_from_children() -> dict[str, str]:
     here = os.path.dirname(os.path.abspath(__file__))
     path = environ.get("PYTHONPATH", "")
     _set("PYTHONPATH", os.pathsep.join(part for part in path.split(os.pathsep) if part != here))
-    if USER_SITE in environ:
-        _set("PYTHONNOUSERSITE", environ[USER_SITE])
+    if environ.get("PYTHONNOUSERSITE") == MODULE:  # our value: the script set none of its own
+        _set("PYTHONNOUSERSITE", environ.get(USER_SITE, ""))
         if not environ.get("PYTHONNOUSERSITE"):
             _add_user_site()
     for name in OURS:

@@ -77,6 +77,7 @@ class Stopped(Record):
     """Something ended the session from inside: `pytest.exit`, `sys.exit`, an internal error."""
 
     event: Literal["stopped"]
+    internal: bool  # an error of pytest's own, or of a plugin
     message: str
 
 
@@ -108,6 +109,7 @@ class Session:
         status: pytest's exit status; None if the session did not get so far.
         ended: Whether the process reached an orderly end.
         stopped: Why the session was stopped from inside; empty if it was not.
+        internal: Whether an internal error of pytest's stopped it.
         ran: How many of the tests ran to their end.
     """
 
@@ -116,6 +118,7 @@ class Session:
     status: int | None = None
     ended: bool = False
     stopped: str = ""
+    internal: bool = False
     ran: int = 0
 
     @property
@@ -180,7 +183,7 @@ def read_session(events: Iterable[Event]) -> Session:
                 _note(session, event)
     for key, results in phases.items():
         _add_test(session, key, results)
-    if session.stopped and not session.tests:
+    if session.stopped and not session.internal and not session.tests:
         _add(session, "pytest", TestOutcome.ERROR, f"stopped: {session.stopped}")
     return session
 
@@ -192,6 +195,7 @@ def _note(session: Session, event: Event) -> None:
             _add(session, test_key(event.id, event.path), outcome, event.message)
         case Stopped():
             session.stopped = event.message
+            session.internal = event.internal
         case Finish():
             session.status = event.status
             if event.status == _USAGE:

@@ -28,7 +28,7 @@ _PATTERNS = tuple(
         r"error: (Failed to (fetch|download|install|extract)|Request failed after \d+ retries)",
         r"(error sending request for url|client error \(Connect\)|dns error:)",
         r"invalid peer certificate",
-        r"(×|x) (Failed to (fetch|download)|No solution found when resolving)",  # noqa: RUF001 - uv's own sign
+        r"(×|x) (Failed to (fetch|download)|No solution found when resolving)",
         # apt
         r"^E: (Unable to locate package|Failed to fetch|Unable to fetch some archives)",
         r"^E: (Could not get lock|Package '?\S+'? has no installation candidate)",

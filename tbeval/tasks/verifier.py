@@ -203,7 +203,7 @@ def _command(script: str, plugin_dir: str) -> str:
         (
             f'export {REPORT_OPTIONS}="{options}"',
             f'export {REPORT_USER_SITE}="${{PYTHONNOUSERSITE-}}"',
-            "export PYTHONNOUSERSITE=1",
+            f"export PYTHONNOUSERSITE={PLUGIN}",
             f'export PYTEST_ADDOPTS="{options}${{PYTEST_ADDOPTS:+ $PYTEST_ADDOPTS}}"',
             f'export PYTHONPATH="{plugin_dir}${{PYTHONPATH:+:$PYTHONPATH}}"',
             f"( {shlex.quote(script)} ) 2>&1",

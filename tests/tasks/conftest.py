@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,7 +45,9 @@ class OpenSandbox:
         """Where a path of the sandbox lies on the host."""
         return self.state / path.lstrip("/")
 
-    def _argv(self, command: str, cwd: str | None, env: dict[str, str], binds: list[str]):
+    def _argv(
+        self, command: str, cwd: str | None, env: dict[str, str], binds: list[str]
+    ) -> list[str]:
         visible = {sys.prefix, sys.base_prefix}
         argv = [str(BWRAP), "--unshare-pid", "--die-with-parent", "--new-session"]
         argv += ["--tmpfs", "/", "--proc", "/proc", "--dev", "/dev"]
@@ -87,15 +89,20 @@ class OpenSandbox:
         return (code if code >= 0 else 128 - code), out, err, timed_out
 
     async def exec(
-        self, command, cwd=None, env=None, timeout_sec=None, user=None
+        self,
+        command: str,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        timeout_sec: int | None = None,
+        user: str | int | None = None,
     ) -> SimpleNamespace:
         code, out, err, _ = await self._run(self._argv(command, cwd, env or {}, []), timeout_sec)
         return SimpleNamespace(stdout=out.decode(), stderr=err.decode(), return_code=code)
 
-    async def upload_dir(self, source_dir, target_dir) -> None:
+    async def upload_dir(self, source_dir: str, target_dir: str) -> None:
         shutil.copytree(source_dir, self.host(target_dir), symlinks=True, dirs_exist_ok=True)
 
-    async def download_dir(self, source_dir, target_dir) -> None:
+    async def download_dir(self, source_dir: str, target_dir: str) -> None:
         shutil.copytree(self.host(source_dir), target_dir, symlinks=True, dirs_exist_ok=True)
 
 
@@ -103,7 +110,14 @@ class PrivateSandbox(OpenSandbox):
     """The same, with `exec_private`."""
 
     async def exec_private(
-        self, command, *, private_dir, uploads, env, cwd, timeout_sec
+        self,
+        command: str,
+        *,
+        private_dir: str,
+        uploads: dict[str, str],
+        env: dict[str, str],
+        cwd: str | None,
+        timeout_sec: float,
     ) -> PrivateResult:
         private = self.state.parent / f"{self.state.name}-private"
         (private / "reports").mkdir(parents=True)
@@ -133,6 +147,9 @@ class Verified:
     output: bytes
 
 
+Verify = Callable[..., Awaitable[Verified]]
+
+
 @pytest.fixture
 def make_task(tmp_path: Path) -> Callable[..., Path]:
     """Write a task with these files under tests/; `test.sh` gets a shebang line."""
@@ -157,15 +174,15 @@ def write_task(task: Path, script: str, files: dict[str, Any]) -> Path:
     return task
 
 
-@pytest.fixture(params=["private", "open"])
-def sandbox(request, tmp_path: Path) -> OpenSandbox:
-    """A sandbox of either kind: one that can run privately, one that has harbor's means only."""
-    kind = PrivateSandbox if request.param == "private" else OpenSandbox
+@pytest.fixture
+def sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> OpenSandbox:
+    """A sandbox that can run privately; with the parameter "open" one with harbor's means only."""
+    kind = OpenSandbox if getattr(request, "param", "private") == "open" else PrivateSandbox
     return kind(tmp_path / "sandbox")
 
 
 @pytest.fixture
-def verify(sandbox: OpenSandbox, tmp_path: Path):
+def verify(sandbox: OpenSandbox, tmp_path: Path) -> Verify:
     """Write a task and verify it in the sandbox as the agent left it."""
 
     async def run(
