@@ -5,6 +5,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# as pip does: trust what this machine trusts
+export UV_SYSTEM_CERTS=1
+
 compile() {
     .venv/bin/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes \
         --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@" >/dev/null
