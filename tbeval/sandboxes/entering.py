@@ -77,8 +77,7 @@ class Door:
 
     def command(self, argv: list[str], *, cwd: str, late_env: dict[str, str]) -> list[str]:
         """The whole way to an ordinary command."""
-        chdir = [ENV, f"--chdir={cwd}", *(f"{key}={value}" for key, value in late_env.items())]
-        return [*self.enter(harness=False), *self.drop(), *chdir, *argv]
+        return [*self.enter(harness=False), *self.drop(), *in_directory(cwd, late_env), *argv]
 
     def trusted(self, argv: list[str]) -> list[str]:
         """The whole way to a command of ours that keeps its capabilities."""
@@ -87,6 +86,11 @@ class Door:
     def plain(self, argv: list[str]) -> list[str]:
         """The whole way to a command of ours that has none, outside the agent's process limit."""
         return [*self.enter(harness=True), *self.drop(), *argv]
+
+
+def in_directory(cwd: str, late_env: dict[str, str]) -> list[str]:
+    """Change the working directory and set variables; the command follows."""
+    return [ENV, f"--chdir={cwd}", *(f"{key}={value}" for key, value in late_env.items())]
 
 
 def own_namespaces(pid: int) -> str:

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import IO
 
 from tbeval.sandboxes import rootfs, transfer
-from tbeval.sandboxes.entering import Door
+from tbeval.sandboxes.entering import Door, in_directory
 from tbeval.sandboxes.limits import MB
-from tbeval.sandboxes.programs import BASH, ENV, SH, UNSHARE
+from tbeval.sandboxes.programs import BASH, SH, UNSHARE
 
 _SIZE = 256 * MB
 _RESERVE_MB = 64
@@ -92,8 +92,7 @@ def command_line(
         results: File descriptor that gets the last target's files as a tar stream; the uploads
             come on standard input.
     """
-    variables = [f"{key}={value}" for key, value in late_env.items()]
-    inner = [*door.drop(keep=_KEPT), ENV, f"--chdir={cwd}", *variables, BASH, "-c", command]
+    inner = [*door.drop(keep=_KEPT), *in_directory(cwd, late_env), BASH, "-c", command]
     lines = ["set -e"]
     for target in dict.fromkeys(targets):
         where = shlex.quote(target)
@@ -101,6 +100,7 @@ def command_line(
         options = f"nosuid,nodev,size={_SIZE},mode=755"
         lines.append(f"mount -t tmpfs -o {options} tmpfs {where}")
     lines += ["tar -x -p --no-same-owner -C /", "set +e"]
+    lines.append(f"mkdir -p -- {shlex.quote(cwd)}")  # an agent that removed it gets its verdict
     lines.append(f"{shlex.join(inner)} </dev/null {results}>&-")
     lines.append("code=$?")
     lines.append(f"tar -c -C {shlex.quote(targets[-1])} . >&{results} 2>/dev/null")

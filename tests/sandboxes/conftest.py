@@ -24,7 +24,9 @@ class Said:
         self.code, self.out, self.err, self.timed_out = code, out, err, timed_out
 
     def __repr__(self) -> str:
-        return f"code {self.code}, timed out {self.timed_out}: {self.out[-2000:]} {self.err[-2000:]}"
+        return (
+            f"code {self.code}, timed out {self.timed_out}: {self.out[-2000:]} {self.err[-2000:]}"
+        )
 
 
 async def shell(cage: Cage, command: str, *, timeout_sec: float = 60, **env: str) -> Said:

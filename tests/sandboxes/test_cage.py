@@ -33,7 +33,9 @@ async def test_exit_codes(cage: Cage, command: str, code: int) -> None:
 
 
 async def test_environment_reaches_the_command_even_for_the_loader(cage: Cage) -> None:
-    said = await shell(cage, 'echo "$A|$LD_LIBRARY_PATH|$BASH_ENV"', A="x y\nz", LD_LIBRARY_PATH="/l")
+    said = await shell(
+        cage, 'echo "$A|$LD_LIBRARY_PATH|$BASH_ENV"', A="x y\nz", LD_LIBRARY_PATH="/l"
+    )
     assert said.out == "x y\nz|/l|\n"
 
 
