@@ -10,6 +10,8 @@ from collections.abc import Generator
 
 import pytest
 
+import tbeval  # noqa: F401 - turns off what harbor and litellm send, before a test imports them
+
 #: How the reasons begin that are in order in CI. The first two meet there: it runs as both.
 ALLOWED_IN_CI = ("needs root", "needs an ordinary user", "../shared is missing")
 
