@@ -92,6 +92,7 @@ class RunsPrivately(Protocol):
 
         Raises:
             SandboxDiedError: The sandbox is gone.
+            SandboxObstructedError: The uploads or the private directory cannot be put in place.
         """
         ...
 
@@ -107,3 +108,7 @@ class Enterable(Protocol):
 
 class SandboxDiedError(RuntimeError):
     """The sandbox is no longer there."""
+
+
+class SandboxObstructedError(RuntimeError):
+    """What the trial left in its sandbox keeps us from working there: its own doing."""

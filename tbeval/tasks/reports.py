@@ -24,12 +24,12 @@ REPORT_USER_SITE = "TBEVAL_REPORT_USER_SITE"
 _RANK = {
     TestOutcome.PASSED: 0,
     TestOutcome.XFAILED: 1,
-    TestOutcome.XPASSED: 2,
-    TestOutcome.SKIPPED: 3,
+    TestOutcome.SKIPPED: 2,
+    TestOutcome.XPASSED: 3,
     TestOutcome.FAILED: 4,
     TestOutcome.ERROR: 5,
 }
-_PASSED = {TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.XPASSED}
+_PASSED = {TestOutcome.PASSED, TestOutcome.XFAILED}
 _PASSED_AS_PUBLISHED = {TestOutcome.PASSED, TestOutcome.XFAILED, TestOutcome.SKIPPED}
 
 
@@ -303,5 +303,5 @@ def count(tests: dict[str, TestOutcome]) -> TestCounts:
 
 
 def solved_as_published(tests: dict[str, TestOutcome]) -> bool:
-    """The verdict by terminal-bench 0.2.18's rule: skips count as passed, an XPASS as failed."""
+    """The verdict by terminal-bench 0.2.18's rule: skips count as passed too."""
     return all(outcome in _PASSED_AS_PUBLISHED for outcome in tests.values())

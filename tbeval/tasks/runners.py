@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 from tbeval.records.sandbox import RunsPrivately
 
 _KEPT = 512 * 1024  # bytes of output kept from either end, where it is written to a file
+
+_GRACE_SEC = 10.0
+_KILLED = 128 + 9
 
 
 @dataclass(frozen=True)
@@ -38,20 +42,26 @@ async def run_privately(
     env: dict[str, str],
     time_limit_sec: float,
 ) -> Execution:
-    """Run where processes that the agent left can neither see nor touch the tests and reports."""
+    """Run where processes that the agent left can neither see nor touch the tests and reports.
+
+    The limit is kept inside, so that what pytest reported until then comes back; the sandbox's
+    own limit comes a little later, should somebody kill `timeout`.
+    """
+    began = time.monotonic()
     result = await environment.exec_private(
-        command,
+        f"exec timeout -s KILL {time_limit_sec:g} bash -c {shlex.quote(command)}",
         private_dir=private_dir,
         uploads=uploads,
         env=env,
         cwd=None,
-        timeout_sec=time_limit_sec,
+        timeout_sec=time_limit_sec + _GRACE_SEC,
     )
+    limit_reached = time.monotonic() - began >= time_limit_sec
     text = result.stdout + result.stderr
     return Execution(
         exit_code=result.return_code,
         output=text.encode(errors="backslashreplace"),
-        timed_out=result.timed_out,
+        timed_out=result.timed_out or (limit_reached and result.return_code == _KILLED),
         reports=tuple(data for name, data in sorted(result.files.items()) if _is_report(name)),
     )
 

@@ -15,7 +15,12 @@ from harbor.models.verifier.result import VerifierResult
 from harbor.utils.env import resolve_env_vars
 from harbor.verifier.verifier import Verifier
 
-from tbeval.records.sandbox import ReportsSandbox, RunsPrivately, SandboxDiedError
+from tbeval.records.sandbox import (
+    ReportsSandbox,
+    RunsPrivately,
+    SandboxDiedError,
+    SandboxObstructedError,
+)
 from tbeval.records.verdict import VerifierReport, VerifierStatus
 from tbeval.tasks.judge import judge
 from tbeval.tasks.reports import (
@@ -129,15 +134,21 @@ class ReportVerifier(Verifier):
         try:
             with tempfile.TemporaryDirectory(prefix="tbeval-verifier-") as temporary:
                 return await self._run(Path(temporary))
-        except SandboxDiedError as error:
-            status, cause = VerifierStatus.SANDBOX, error
         except Exception as error:
-            died = _sandbox_died(self.environment)
-            status = VerifierStatus.SANDBOX if died else VerifierStatus.CRASHED
-            cause = error  # type: ignore[assignment]
-            self.logger.warning("The verifier failed", exc_info=True)
-        message = f"{type(cause).__name__}: {cause}"[:1000]
+            status = self._blame(error)
+            message = f"{type(error).__name__}: {error}"[:1000]
+            self.logger.warning("No verdict: %s", status, exc_info=True)
         return VerifierReport(status=status, message=message, seconds=time.monotonic() - began)
+
+    def _blame(self, error: Exception) -> VerifierStatus:
+        if isinstance(error, SandboxObstructedError):
+            return VerifierStatus.KILLED
+        environment = self.environment
+        died = isinstance(error, SandboxDiedError) or (
+            isinstance(environment, ReportsSandbox)
+            and environment.sandbox_report().death is not None
+        )
+        return VerifierStatus.SANDBOX if died else VerifierStatus.CRASHED
 
     async def _run(self, staging: Path) -> VerifierReport:
         script = await asyncio.to_thread(stage_tests, self.task, staging / "tests")
@@ -216,9 +227,3 @@ def _capped(data: bytes, limit: int) -> bytes:
         return data
     cut = f"\n[… {len(data) - limit} bytes cut …]\n".encode()
     return data[: limit // 2] + cut + data[-limit // 2 :]
-
-
-def _sandbox_died(environment: object) -> bool:
-    return isinstance(environment, ReportsSandbox) and (
-        environment.sandbox_report().death is not None
-    )

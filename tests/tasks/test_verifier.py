@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tbeval.records.sandbox import SandboxDiedError, SandboxObstructedError
 from tbeval.records.verdict import TestOutcome, VerifierStatus
 from tbeval.tasks.verifier import (
     ERROR_POLICY,
@@ -172,7 +173,7 @@ class TestClass:
         "TestClass::test_method": "passed",
     }
     counts = found.report.counts
-    assert (counts.passed, counts.failed, counts.skipped, counts.total) == (7, 5, 2, 14)
+    assert (counts.passed, counts.failed, counts.skipped, counts.total) == (6, 6, 2, 14)
     assert found.report.messages["test_it.py::test_skips"] == "Skipped: not here"
     assert "OSError: teardown" in found.report.messages["test_it.py::test_teardown"]
 
@@ -384,6 +385,31 @@ def test_a(x): assert 0, "\udcff" + "m" * 100_000
     found = await verify(RUN, {"test_it.py": test})
     assert found.report.counts.total == 4
     assert all(len(message) < 10_000 for message in found.report.messages.values())
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (SandboxObstructedError("/tests cannot be made"), VerifierStatus.KILLED),
+        (SandboxDiedError("gone"), VerifierStatus.SANDBOX),
+        (OSError("no space on the host"), VerifierStatus.CRASHED),
+    ],
+)
+async def test_who_is_to_blame_where_the_tests_cannot_run(
+    verify: Verify,
+    sandbox: OpenSandbox,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    status: VerifierStatus,
+) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(sandbox, "exec_private", fail)
+    found = await verify(RUN, {"test_it.py": TWO_PASS})
+    assert found.report.status is status
+    assert str(error) in found.report.message
+    assert isinstance(found.error, ERRORS[status])
 
 
 def test_harbor_knows_no_error_of_ours_as_its_own() -> None:
