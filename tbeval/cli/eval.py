@@ -61,7 +61,7 @@ def command(checkpoint: str, results_dir: Path, reports_dir: Path, **options: An
     interrupted = False
     for one in checkpoints:
         if options["show_settings"]:
-            _show_settings(console, one, _choices(options))
+            _show_settings(console, one, options)
             continue
         interrupted = _evaluate(console, one, options, results_dir, reports_dir)
         if interrupted:
@@ -138,7 +138,9 @@ def _evaluate(
 ) -> bool:
     """Evaluate one checkpoint; tells whether it was interrupted."""
     from tbeval.runs.session import find
+    from tbeval.runs.store import check_writable
 
+    check_writable(reports_dir, "--reports-dir")
     request = _request(checkpoint, options, results_dir)
     finding = find(request)
     console.print(
@@ -174,14 +176,17 @@ def _report(console: "Console", directory: Path, reports_dir: Path) -> bool:
     return summary.unfinished
 
 
-def _show_settings(console: "Console", checkpoint: "Checkpoint", choices: "Choices") -> None:
+def _show_settings(console: "Console", checkpoint: "Checkpoint", options: dict[str, Any]) -> None:
     from rich.table import Table
+    from rich.text import Text
 
+    from tbeval.reports.escape import visible
     from tbeval.settings.options import settings_rows
 
     table = Table(title=f"Settings of {checkpoint.id}", title_justify="left")
     for column in ("setting", "value", "from"):
-        table.add_column(column)
-    for name, value, origin in settings_rows(choices, checkpoint):
-        table.add_row(name, value, origin)
+        table.add_column(column, overflow="fold")
+    given = {name for name in ("base_url", "served_model") if options[name]}
+    for row in settings_rows(_choices(options), checkpoint, given):
+        table.add_row(*(Text(visible(text)) for text in row))
     console.print(table)

@@ -22,8 +22,10 @@ from tbeval.runs.serving import serving
 from tbeval.runs.store import check_writable, create_run, ledger_path, newest_with, run_lock
 from tbeval.runs.trial import Model, TrialRunner
 from tbeval.sandboxes.check import check_bubblewrap
+from tbeval.sandboxes.errors import UnsupportedTaskError
 from tbeval.sandboxes.limits import granted_limits
 from tbeval.sandboxes.state import reap
+from tbeval.sandboxes.tasks import check_environment, wants_network
 from tbeval.settings.base import SettingsError
 from tbeval.settings.checkpoint import Checkpoint
 from tbeval.settings.options import RunOptions
@@ -80,10 +82,11 @@ def find(request: Request) -> Finding:
     """The newest run with the same settings, or a new one.
 
     Raises:
-        SettingsError: The results directory cannot be written.
+        SettingsError: The results directory cannot be written, or a task needs another sandbox.
         LedgerError: The run's ledger was changed by something else.
     """
-    check_writable(request.results_dir)
+    check_writable(request.results_dir, "--results-dir")
+    _check_tasks(request)
     limits = granted_limits() if request.options.sandbox == "bubblewrap" else ()
     run = describe_run(request.checkpoint, request.options, request.subset, request.tasks, limits)
     cells = plan_cells(request.tasks, request.options.attempts)
@@ -94,6 +97,19 @@ def find(request: Request) -> Finding:
         return Finding(run, None, cells, cells)
     records = read_ledger(ledger_path(directory)).records
     return Finding(read_run(directory), directory, cells, open_cells(cells, records))
+
+
+def _check_tasks(request: Request) -> None:
+    """Refuse tasks that the sandbox cannot set up, before any of them runs."""
+    if request.options.sandbox != "bubblewrap":
+        return
+    for task in request.tasks:
+        environment = task.path / "environment"
+        try:
+            check_environment(environment, None)
+            wants_network(environment)
+        except UnsupportedTaskError as error:
+            raise SettingsError(str(error)) from error
 
 
 async def evaluate(request: Request, finding: Finding, listener: PlainProgress) -> Path:

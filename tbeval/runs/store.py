@@ -1,5 +1,6 @@
 """Runs on disk: make one, lock one, find the one to continue."""
 
+import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
@@ -14,25 +15,30 @@ class RunLockedError(SettingsError):
     """Another process writes this run."""
 
 
-def check_writable(results_dir: Path) -> None:
-    """Make the results directory, and make sure that a run can be written there.
+def check_writable(directory: Path, option: str) -> None:
+    """Make a directory, and make sure that it can be written.
+
+    Args:
+        directory: Where results or reports go.
+        option: The option that names another one.
 
     Raises:
         SettingsError: It cannot, and why.
     """
-    probe = results_dir / f".writable-{os.getpid()}"
+    probe = directory / f".writable-{os.getpid()}"
     try:
-        results_dir.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         with probe.open("wb") as file:
             file.write(b"\0" * 65536)
             os.fsync(file.fileno())
     except OSError as error:
         raise SettingsError(
-            f"The results directory {results_dir} cannot be written ({error.strerror}): choose "
-            "another with --results-dir, or free space there."
+            f"The directory {directory} cannot be written ({error.strerror}): free space or mend "
+            f"its permissions, or choose another with {option}."
         ) from error
     finally:
-        probe.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            probe.unlink(missing_ok=True)
 
 
 def create_run(results_dir: Path, run: RunRecord) -> Path:
