@@ -24,10 +24,18 @@ class TolerantParser:
         except Exception as error:  # noqa: BLE001 - whatever the model made the parser do
             return ParseResult([], False, f"Reply cannot be parsed ({type(error).__name__})", "")
         for command in result.commands:
+            command.keystrokes = _encodable(command.keystrokes)
             if math.isnan(command.duration):
                 command.duration = _DEFAULT_DURATION_SEC
+        result.analysis, result.plan = _encodable(result.analysis), _encodable(result.plan)
+        result.error, result.warning = _encodable(result.error), _encodable(result.warning)
         return result
 
     def __getattr__(self, name: str) -> Any:
         """What only one of harbor's parsers has."""
         return getattr(self._parser, name)
+
+
+def _encodable(text: object) -> str:
+    """Text without halves of surrogate pairs, which are valid JSON and no valid UTF-8."""
+    return str(text).encode(errors="replace").decode()

@@ -70,13 +70,11 @@ async def succeeds(environment: BaseEnvironment, command: str) -> bool:
     return bool(result.return_code == 0)
 
 
-async def until(
-    environment: BaseEnvironment, command: str, *, limit_sec: float = 20, period_sec: float = 0.1
-) -> None:
+async def until(environment: BaseEnvironment, command: str, *, limit_sec: float = 30) -> None:
     """Return when `command` succeeds in the sandbox."""
     async with asyncio.timeout(limit_sec):
-        while not await succeeds(environment, command):
-            await asyncio.sleep(period_sec)
+        while not await succeeds(environment, f"({command}) || {{ sleep 0.05; false; }}"):
+            pass
 
 
 def reply(*keys: str, done: bool = False, duration: float = 0.1) -> Reply:

@@ -160,9 +160,9 @@ async def test_a_killed_tmux_is_a_lost_terminal(
 async def test_no_tmux_is_one_sentence_and_no_installation(
     environment: BubblewrapEnvironment,
 ) -> None:
-    with environment.scoped_exec_env({"PATH": "/nowhere"}):
-        with pytest.raises(AgentSetupError, match="no tmux"):
-            await session(environment).start()
+    nowhere = environment.scoped_exec_env({"PATH": "/nowhere"})
+    with nowhere, pytest.raises(AgentSetupError, match="no tmux"):
+        await session(environment).start()
 
 
 async def settled(terminal: TmuxSession, before: str) -> None:
