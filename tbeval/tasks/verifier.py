@@ -6,6 +6,7 @@ The screen is never read for a verdict. docs/scoring.md says what counts as what
 import asyncio
 import secrets
 import shlex
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -187,11 +188,19 @@ class ReportVerifier(Verifier):
         )
 
     def _write(self, name: str, content: bytes) -> None:
+        """Write a file of the verifier directory.
+
+        The sandbox may have that directory mounted: what stands there may be a link or a directory
+        of the agent's, or become one. So the file is made beside it, and moved in.
+        """
         directory = Path(self.trial_paths.verifier_dir)
         directory.mkdir(parents=True, exist_ok=True)
         path = directory / name
-        path.unlink(missing_ok=True)  # the directory may be mounted, and hold a link of the agent's
-        path.write_bytes(content)
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        temporary = directory.parent / f".{name}.new"
+        temporary.write_bytes(content)
+        temporary.replace(path)
 
     def _task_env(self) -> dict[str, str]:
         merged = {

@@ -53,10 +53,10 @@ class OpenSandbox:
         argv += ["--tmpfs", "/", "--proc", "/proc", "--dev", "/dev"]
         for path in ("/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin"):
             argv += ["--ro-bind-try", path, path]
-        for path in sorted(visible):
-            argv += ["--ro-bind", path, path]
         for planted in self.state.iterdir():
             argv += ["--bind", str(planted), f"/{planted.name}"]
+        for path in sorted(visible):  # after /home and /tmp, where a checkout may lie
+            argv += ["--ro-bind", path, path]
         argv += [*binds, "--chdir", cwd or "/app", "--clearenv"]
         environment = {
             "PATH": f"{sys.prefix}/bin:/usr/bin:/bin",

@@ -167,6 +167,7 @@ def test_a_report_cut_off_anywhere_is_never_solved(length: int) -> None:
         assert report.status is VerifierStatus.KILLED
 
 
+@settings(max_examples=30)
 @given(st.binary(), st.lists(st.recursive(st.none() | st.integers() | st.text(), st.lists)))
 def test_whatever_stands_in_a_report_file_is_no_reason_to_fail(
     noise: bytes, values: Iterable[object]

@@ -245,7 +245,7 @@ async def test_a_watcher_cannot_make_a_failed_test_pass(
         assert "x.py::test_y" not in found.report.tests
 
 
-async def test_a_link_in_the_log_directory_is_not_followed(
+async def test_what_stands_in_the_log_directory_is_replaced(
     verify: Verify, sandbox: OpenSandbox, tmp_path: Path
 ) -> None:
     target = tmp_path / "precious"
@@ -253,7 +253,8 @@ async def test_a_link_in_the_log_directory_is_not_followed(
     logs = tmp_path / "trial" / "verifier"
     logs.mkdir(parents=True)
     (logs / "tests.json").symlink_to(target)
-    (logs / "test-stdout.txt").symlink_to(target)
+    (logs / "test-stdout.txt").mkdir()
+    (logs / "test-stdout.txt" / "link").symlink_to(tmp_path)
     found = await verify(RUN, TESTS)
     assert found.rewards == {"reward": 0, "score": 0.5}
     assert target.read_text() == "keep"
