@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 SETTINGS_VARIABLE = "TBEVAL_EMBEDDED"
 READY = "tbeval: listening on "
 _PR_SET_PDEATHSIG = 1
+_SPARE_CACHE_MIB = 256  # prompts without a slot; the default is 8 GB
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def _start(settings: ServerSettings) -> "xllamacpp.Server":  # type: ignore[name
     params.kv_unified_per_slot = settings.context_window
     params.cpuparams.n_threads = settings.threads
     params.cpuparams_batch.n_threads = settings.threads
+    params.cache_ram_mib = _SPARE_CACHE_MIB
     params.cors_origins = ""  # no web page has business here
     params.ui = False
     return xllamacpp.Server(params)
