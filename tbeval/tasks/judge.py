@@ -1,12 +1,21 @@
 """From what a test script left behind to the verifier's answer; docs/scoring.md has the rules."""
 
+import re
+import signal
 from collections.abc import Sequence
 
 from tbeval.records.verdict import VerifierReport, VerifierStatus
 from tbeval.tasks.reports import PLUGIN, Session, count, merge, solved_as_published
 from tbeval.tasks.tool_errors import missing_tool
 
-_KILLED = {128 + 9: "SIGKILL", 128 + 15: "SIGTERM"}
+#: Signals that somebody sends; faults such as SIGSEGV are the program's own.
+_SENT = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGKILL", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGTERM")
+_KILLED = {128 + signal.Signals[name]: name for name in _SENT}
+#: What bash says of a pytest that a signal ended, where the script goes on after it.
+_SAID_KILLED = re.compile(
+    r"line \d+:\s+\d+ (Hangup|Quit|Killed|User defined signal [12]|Alarm clock|Terminated)\b"
+    r".*\bpytest\b.*"
+)
 _HIDDEN_PLUGIN = (
     "the test script replaces PYTHONPATH, which hides the reporting plugin;"
     " let it add to PYTHONPATH instead"
@@ -75,6 +84,9 @@ def _without_report(damaged: int, exit_code: int | None, output: str) -> tuple[V
     tool = missing_tool(output)
     if tool:
         return VerifierStatus.TOOLS, tool
+    said = _SAID_KILLED.search(output)
+    if said:
+        return VerifierStatus.KILLED, f"a signal ended pytest before its report: {said[0][:200]}"
     return (
         VerifierStatus.NO_REPORT,
         f"the test script ended with {exit_code} and no pytest report: {_last_line(output)}",

@@ -3,7 +3,7 @@
 
 import pytest
 
-from tbeval.records.verdict import VerifierStatus
+from tbeval.records.verdict import TestOutcome, VerifierStatus
 from tbeval.tasks.judge import judge
 from tbeval.tasks.reports import Session
 from tbeval.tasks.tool_errors import missing_tool
@@ -86,9 +86,24 @@ def test_no_line_outweighs_a_report() -> None:
     assert report.status is VerifierStatus.NO_TESTS
 
 
-def test_messages_of_a_trial_have_a_limit() -> None:
-    from tbeval.records.verdict import TestOutcome
+@pytest.mark.parametrize("code", [129, 130, 137, 143])
+def test_signals_that_somebody_sent(code: int) -> None:
+    report = judge([], exit_code=code, timed_out=False, output="curl: (6) no host")
+    assert report.status is VerifierStatus.KILLED
 
+
+def test_pytest_killed_in_the_middle_of_a_script() -> None:
+    line = "/tests/test.sh: line 8:   123 Killed                  pytest -rA test_outputs.py"
+    assert judge([], exit_code=0, timed_out=False, output=line).status is VerifierStatus.KILLED
+    server = "/tests/test.sh: line 9:   124 Terminated              python3 server.py"
+    assert judge([], exit_code=0, timed_out=False, output=server).status is VerifierStatus.NO_REPORT
+    fault = "/tests/test.sh: line 9:   124 Segmentation fault      pytest test_outputs.py"
+    assert judge([], exit_code=139, timed_out=False, output=fault).status is not (
+        VerifierStatus.KILLED
+    )
+
+
+def test_messages_of_a_trial_have_a_limit() -> None:
     names = [f"t.py::t{number}" for number in range(1000)]
     session = Session(
         tests=dict.fromkeys(names, TestOutcome.FAILED),

@@ -186,8 +186,11 @@ while True:
 """
 
 
-async def test_process_that_kills_pytest(start: Start) -> None:
-    trial = await start(RUN, ONE_FAILS)
+@pytest.mark.parametrize(
+    "script", [RUN, f"{TOOLS}\nif pytest /tests; then echo 1; else echo 0; fi"]
+)
+async def test_process_that_kills_pytest(start: Start, script: str) -> None:
+    trial = await start(script, ONE_FAILS)
     await leave_watching(trial, KILLER)
     report = await trial.verify()
     assert report.status is VerifierStatus.KILLED, report
@@ -241,6 +244,51 @@ async def test_full_storage_is_the_agents_own_doing(start: Start) -> None:
     report = await trial.verify()
     assert report.status in {VerifierStatus.OK, VerifierStatus.KILLED}, report
     assert not report.counts.solved
+
+
+BROKEN = {
+    "tmp is a file": "rm -rf /tmp; touch /tmp",
+    "run is a file": "rm -rf /run; touch /run",
+    "logs are a file": "rm -rf /logs; touch /logs",
+    "home is a file": "rm -rf ~; touch ~",
+    "tests are a link": "rm -rf /tests; ln -s /etc /tests",
+    "no devices": "rm -rf /dev/null /dev/zero /dev/shm /dev/fd; true",
+    "as many processes as it may": (
+        "python3 -c 'import os, time
+try:
+ while os.fork(): pass
+except OSError: os._exit(0)
+"
+        "os.setsid(); os.closerange(0, 3); time.sleep(900)'"
+    ),
+}
+NOT_YET = {  # the sandbox has to see to these
+    "working directory is a file": "cd /; rm -rf /app; touch /app",
+    "root is closed": "chmod 000 /",
+    "toolbox is another": (
+        "mv /opt /opt2; mkdir -p /opt/tbeval/bin; echo 'echo 1 passed' > /opt/tbeval/bin/pytest;"
+        " chmod +x /opt/tbeval/bin/pytest; true"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(pytest.param(command, id=what) for what, command in BROKEN.items()),
+        *(
+            pytest.param(command, id=what, marks=pytest.mark.xfail)
+            for what, command in NOT_YET.items()
+        ),
+    ],
+)
+async def test_a_broken_sandbox_is_the_agents_own_doing(start: Start, command: str) -> None:
+    trial = await start(f"{RUN} || true", ONE_FAILS)
+    await trial.environment.exec(command)
+    report = await trial.verify()
+    assert report.status in {VerifierStatus.OK, VerifierStatus.KILLED}, report
+    assert not report.counts.solved
+    assert report.counts.total == 2 or report.status is VerifierStatus.KILLED
 
 
 async def test_sandbox_that_is_gone(start: Start) -> None:
