@@ -246,6 +246,17 @@ async def test_full_storage_is_the_agents_own_doing(start: Start) -> None:
     assert not report.counts.solved
 
 
+FORKS = """
+import os, time
+try:
+    while os.fork():
+        pass
+except OSError:
+    os._exit(0)
+os.setsid()
+os.closerange(0, 3)
+time.sleep(900)
+"""
 BROKEN = {
     "tmp is a file": "rm -rf /tmp; touch /tmp",
     "run is a file": "rm -rf /run; touch /run",
@@ -253,14 +264,7 @@ BROKEN = {
     "home is a file": "rm -rf ~; touch ~",
     "tests are a link": "rm -rf /tests; ln -s /etc /tests",
     "no devices": "rm -rf /dev/null /dev/zero /dev/shm /dev/fd; true",
-    "as many processes as it may": (
-        "python3 -c 'import os, time
-try:
- while os.fork(): pass
-except OSError: os._exit(0)
-"
-        "os.setsid(); os.closerange(0, 3); time.sleep(900)'"
-    ),
+    "as many processes as it may": f"python3 -c '{FORKS}'",
 }
 NOT_YET = {  # the sandbox has to see to these
     "working directory is a file": "cd /; rm -rf /app; touch /app",
