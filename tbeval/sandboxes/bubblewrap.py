@@ -36,11 +36,12 @@ _ROOT_NAMES = (None, "root", "0", 0, "root:root", "0:0")
 _GET_DIR = (
     f'cd -- "$1" 2>/dev/null || {{ echo "$1: {_NO_DIRECTORY}" >&2; exit 1; }}; '
     "find . -xdev \\( -type f -size -131073k -o -type d \\) -print0 "
-    "| tar -c --null --no-recursion --ignore-failed-read -T - 2>/dev/null; exit 0"
+    "| tar -c --null --no-recursion --hard-dereference --ignore-failed-read -T - 2>/dev/null; "
+    "exit 0"
 )
 _GET_FILE = (
     '[ -f "$1" ] || { echo "no such file: $1" >&2; exit 1; }; '
-    'cd -- "${1%/*}/" && tar -c -h -- "${1##*/}"'
+    'cd -- "${1%/*}/" && tar -c -h --hard-dereference -- "${1##*/}"'
 )
 
 
@@ -175,6 +176,7 @@ class BubblewrapEnvironment(BaseEnvironment):
             cwd=cwd or self.workdir,
             env=self._merge_env(env) or {},
             timeout_sec=timeout_sec or None,
+            insist=cwd is not None,
         )
         if done.timed_out:
             raise CommandTimeoutError(timeout_sec or 0)

@@ -33,6 +33,7 @@ _TOO_SLOW = f"it took more than {_TRANSFER_SEC:g} seconds"
 _MOST_ARGUMENT = 100_000  # bytes of one argument; the kernel takes 128 KB
 _NEVER_OOM = "-1000"
 _FILE_SIZE_CODE = 128 + signal.SIGXFSZ
+_NOT_ENTERED = b"nsenter: "
 _KILLED_CODE = 128 + signal.SIGKILL
 # What programs say when prlimit, which counts nothing, stops them.
 _FORK_REFUSED = ("fork: retry", "fork: Resource temporarily unavailable", "BlockingIOError",
@@ -186,9 +187,18 @@ class Cage:
         cwd: str,
         env: dict[str, str],
         timeout_sec: float | None,
+        insist: bool = True,
         stdin: IO[bytes] | int = asyncio.subprocess.DEVNULL,
     ) -> tuple[Finished, Capture, Capture]:
         """Run a command with bash, as the agent would.
+
+        Args:
+            command: For `bash -c`.
+            cwd: Its working directory.
+            env: Added to what every command finds.
+            timeout_sec: Then it is killed with its children; None: never.
+            insist: Fail where `cwd` is gone, instead of running in `/`.
+            stdin: What it reads.
 
         Raises:
             SandboxDiedError: The sandbox is gone, before or after.
@@ -205,7 +215,7 @@ class Cage:
                 argv = [programs.BASH, f"/dev/fd/{script.fileno()}"]
                 fds = (script.fileno(),)
             done = await self._run(
-                door.command(argv, cwd=cwd, late_env=late),
+                door.command(argv, cwd=cwd, late_env=late, insist=insist),
                 stdout,
                 stderr,
                 env=early,
@@ -220,7 +230,7 @@ class Cage:
         self,
         argv: list[str],
         stdout: Sink,
-        stderr: Sink,
+        stderr: Capture,
         *,
         env: dict[str, str] | None = None,
         timeout_sec: float | None = None,
@@ -229,6 +239,7 @@ class Cage:
         extra: tuple[Stream, ...] = (),
     ) -> Finished:
         """Run, and tell a command that failed from a sandbox that is gone."""
+        kills = self._memory_kills()
         done = await run(
             argv,
             stdin=stdin,
@@ -240,21 +251,20 @@ class Cage:
             pass_fds=pass_fds,
             extra=extra,
         )
-        if done.return_code == _KILLED_CODE and not done.timed_out:
+        killed = done.return_code == _KILLED_CODE and self._memory_kills() == kills
+        if not done.timed_out and (killed or stderr.starts_with(_NOT_ENTERED)):
             await self._wait_for_death()
         if done.return_code != 0:
             self._open_door()
         return done
 
     async def _wait_for_death(self) -> None:
-        """A command that was killed may be the first sign that everything is being killed."""
-        if self._oom_killed() or not self.alive:
-            return
+        """What was killed or could not enter may be the first sign that all is being killed."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), _DEATH_SEC)
 
-    def _oom_killed(self) -> bool:
-        return bool(self._groups and self._groups.memory_kills())
+    def _memory_kills(self) -> int:
+        return self._groups.memory_kills() if self._groups else 0
 
     def _notice(self, done: Finished, stdout: Capture, stderr: Capture) -> None:
         """Take down which limits stopped something."""
@@ -276,7 +286,7 @@ class Cage:
 
     def _sample(self) -> None:
         if self._groups is not None:
-            if self._groups.memory_kills():
+            if self._memory_kills():
                 self._hit.add("memory")
             if self._groups.refused_forks():
                 self._hit.add("processes")
@@ -292,7 +302,7 @@ class Cage:
             return
         self._sample()
         # Its first process cannot be killed from inside; only memory can take it along.
-        own = self._oom_killed()
+        own = self._memory_kills() > 0
         self._death = SandboxDeath.TRIAL if own else SandboxDeath.HOST
         why = "it ran out of memory" if own else "it was killed from outside"
         self._message = f"The sandbox died: {why}."

@@ -24,6 +24,7 @@ _NAMESPACES = {
     "u": "uts",
     "C": "cgroup",
 }
+_RESERVE = 256  # processes
 _DIES_FIRST = 300  # of 1000; see proc_pid_oom_score_adj(5)
 
 
@@ -64,20 +65,24 @@ class Door:
         argv += [NSENTER, "--preserve-credentials", "-t", str(self.pid)]
         return [*argv, *(f"-{letter}" for letter in self.namespaces), "-r", "-w", "--"]
 
-    def drop(self, *, keep: str = "") -> list[str]:
+    def drop(self, *, harness: bool, keep: str = "") -> list[str]:
         """Lose all capabilities but the named one, for good, and take on the limits."""
         bounding = "-all" + (f",+{keep}" if keep else "")
         argv = [SETPRIV, f"--bounding-set={bounding}", "--inh-caps=-all", "--no-new-privs", "--"]
         argv += [PRLIMIT, "--core=0", f"--fsize={self.limits.storage_mb * MB}"]
         if not self.pids_group:
-            argv += [f"--nproc={self.limits.processes}"]
+            # The limit is compared with all processes inside: ours start where the agent's cannot.
+            argv += [f"--nproc={self.limits.processes + (_RESERVE if harness else 0)}"]
         if not self.memory_group:
             argv += [f"--as={self.limits.memory_mb * MB}"]
         return [*argv, "--"]
 
-    def command(self, argv: list[str], *, cwd: str, late_env: dict[str, str]) -> list[str]:
-        """The whole way to an ordinary command."""
-        return [*self.enter(harness=False), *self.drop(), *in_directory(cwd, late_env), *argv]
+    def command(
+        self, argv: list[str], *, cwd: str, late_env: dict[str, str], insist: bool = True
+    ) -> list[str]:
+        """The whole way to an ordinary command; see `in_directory`."""
+        chdir = in_directory(cwd, late_env, insist=insist)
+        return [*self.enter(harness=False), *self.drop(harness=False), *chdir, *argv]
 
     def trusted(self, argv: list[str]) -> list[str]:
         """The whole way to a command of ours that keeps its capabilities."""
@@ -85,12 +90,20 @@ class Door:
 
     def plain(self, argv: list[str]) -> list[str]:
         """The whole way to a command of ours that has none, outside the agent's process limit."""
-        return [*self.enter(harness=True), *self.drop(), *argv]
+        return [*self.enter(harness=True), *self.drop(harness=True), *argv]
 
 
-def in_directory(cwd: str, late_env: dict[str, str]) -> list[str]:
-    """Change the working directory and set variables; the command follows."""
-    return [ENV, f"--chdir={cwd}", *(f"{key}={value}" for key, value in late_env.items())]
+def in_directory(cwd: str, late_env: dict[str, str], *, insist: bool = True) -> list[str]:
+    """Change the working directory and set variables; the command follows.
+
+    Without `insist`, the root directory serves where `cwd` is gone: an agent that has removed
+    its own working directory can go on, and be judged.
+    """
+    variables = [f"{key}={value}" for key, value in late_env.items()]
+    if insist:
+        return [ENV, f"--chdir={cwd}", *variables]
+    script = 'cd -- "$1" 2>/dev/null || cd /; shift; exec "$@"'
+    return [SH, "-c", script, "sh", cwd, ENV, *variables]
 
 
 def own_namespaces(pid: int) -> str:

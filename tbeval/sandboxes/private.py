@@ -92,7 +92,13 @@ def command_line(
         results: File descriptor that gets the last target's files as a tar stream; the uploads
             come on standard input.
     """
-    inner = [*door.drop(keep=_KEPT), *in_directory(cwd, late_env), BASH, "-c", command]
+    inner = [
+        *door.drop(harness=True, keep=_KEPT),
+        *in_directory(cwd, late_env),
+        BASH,
+        "-c",
+        command,
+    ]
     lines = ["set -e"]
     for target in dict.fromkeys(targets):
         where = shlex.quote(target)

@@ -18,6 +18,11 @@ from typing import IO, cast
 _DRAIN_SEC = 0.01  # for a background child that holds the pipe without writing
 _DRAIN_MOST_SEC = 0.5  # for one that writes for ever
 _FREEZE_ROUNDS = 20
+# Reading costs us time that other trials need, so a stream without end is slowed down.
+_FULL_SPEED = 64 * 1024 * 1024  # bytes of a running command
+_STEP = 1024 * 1024
+_PAUSE_SEC = 0.01  # after each step beyond: at most 100 MB a second
+_DROPPED_PAUSE_SEC = 0.1  # the same for what comes from the background, and is not kept
 
 
 class Capture:
@@ -42,6 +47,10 @@ class Capture:
             self._tail_size += len(data)
             while self._tail_size - len(self._tail[0]) >= self._half:
                 self._tail_size -= len(self._tail.popleft())
+
+    def starts_with(self, data: bytes) -> bool:
+        """Whether the stream began so."""
+        return self._head.startswith(data)
 
     @property
     def cut(self) -> int:
@@ -85,12 +94,32 @@ class _Reader(asyncio.Protocol):
     """Feeds a pipe into a sink until it is told to drop what comes."""
 
     def __init__(self, sink: Sink) -> None:
-        self.sink: Sink | None = sink
+        self._sink: Sink | None = sink
+        self._transport: asyncio.ReadTransport | None = None
+        self._free = _FULL_SPEED
         self.ended = asyncio.Event()
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.ReadTransport", transport)
+
     def data_received(self, data: bytes) -> None:
-        if self.sink is not None:
-            self.sink.feed(data)
+        self._free -= len(data)
+        if self._sink is not None:
+            self._sink.feed(data)
+        if self._free < 0 and self._transport is not None:
+            self._transport.pause_reading()
+            pause = _PAUSE_SEC if self._sink is not None else _DROPPED_PAUSE_SEC
+            asyncio.get_running_loop().call_later(pause, self._resume)
+
+    def _resume(self) -> None:
+        self._free = _STEP
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def drop(self) -> None:
+        """Keep nothing more of what comes."""
+        self._sink = None
+        self._free = min(self._free, _STEP)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self.ended.set()
@@ -161,7 +190,7 @@ class Stream:
                 return
             if not self._waiting():
                 break
-        self._reader.sink = None
+        self._reader.drop()
         pipes.keep(transport)
 
     def _waiting(self) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from tbeval.sandboxes.errors import SandboxStartError
 from tbeval.sandboxes.rootfs import TOOLBOX_MOUNT
-from tbeval.sandboxes.state import state_dir
+from tbeval.sandboxes.state import ProcessId, process_id, state_dir
 
 _PYTHON = "/usr/bin/python3"
 _OLDEST = (3, 11)
@@ -79,7 +79,9 @@ def _python_version() -> str:
 
 
 def _build(parent: Path, path: Path, python: str) -> None:
-    made = Path(tempfile.mkdtemp(dir=parent, prefix=".new-"))
+    _remove_unfinished(parent)
+    builder = process_id(os.getpid())
+    made = Path(tempfile.mkdtemp(dir=parent, prefix=f".{builder.pid}.{builder.started}."))
     try:
         packages = made / "lib" / f"python{python}" / "site-packages"
         packages.mkdir(parents=True)
@@ -108,6 +110,14 @@ def _build(parent: Path, path: Path, python: str) -> None:
             raise
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _remove_unfinished(parent: Path) -> None:
+    """Remove what a process that was killed left half made."""
+    for path in parent.glob(".*.*.*"):
+        pid, started = path.name.split(".")[1:3]
+        if not ProcessId(pid=int(pid), started=int(started)).alive:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _copy(name: str, target: Path) -> None:

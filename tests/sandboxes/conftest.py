@@ -14,7 +14,7 @@ from tbeval.sandboxes.state import STATE_DIR_VARIABLE
 from tbeval.sandboxes.toolbox import Toolbox, ensure_toolbox
 
 type MakeCage = Callable[..., Awaitable[Cage]]
-type Shell = Callable[..., Awaitable["Said"]]
+type NameSpace = Callable[[int], int]
 
 
 class Said:
@@ -34,17 +34,14 @@ async def shell(cage: Cage, command: str, *, timeout_sec: float = 60, **env: str
     return Said(done.return_code, out.text(), err.text(), timed_out=done.timed_out)
 
 
-def name_space(pid: int) -> int:
-    return os.stat(f"/proc/{pid}/ns/pid").st_ino
-
-
 def processes_in(space: int) -> list[int]:
-    """All processes of the machine that are in a pid name space."""
+    """All processes of the machine that are in a pid name space, given by descriptor."""
     found = []
+    inode = os.stat(space).st_ino
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             try:
-                if os.stat(f"{entry.path}/ns/pid").st_ino == space:
+                if Path(f"{entry.path}/ns/pid").stat().st_ino == inode:
                     found.append(int(entry.name))
             except OSError:
                 continue
@@ -67,7 +64,26 @@ def toolbox(state: Path) -> Toolbox:
 
 
 @pytest.fixture
-async def make_cage(toolbox: Toolbox, state: Path) -> AsyncIterator[MakeCage]:
+def name_space() -> Iterator[NameSpace]:
+    """Opens the pid name space of a process.
+
+    As long as it is open, no other sandbox of the machine gets its number.
+    """
+    opened: list[int] = []
+
+    def open_it(pid: int) -> int:
+        opened.append(os.open(f"/proc/{pid}/ns/pid", os.O_RDONLY))
+        return opened[-1]
+
+    yield open_it
+    for space in opened:
+        os.close(space)
+
+
+@pytest.fixture
+async def make_cage(
+    toolbox: Toolbox, state: Path, name_space: NameSpace
+) -> AsyncIterator[MakeCage]:
     cages: list[tuple[Cage, int]] = []
 
     async def make(limits: Limits | None = None) -> Cage:

@@ -14,7 +14,7 @@ from tbeval.records.sandbox import SandboxDeath, SandboxDiedError
 from tbeval.sandboxes import state as states
 from tbeval.sandboxes.cage import Cage
 
-from .conftest import MakeCage, name_space, processes_in, shell
+from .conftest import MakeCage, NameSpace, processes_in, shell
 
 
 async def test_a_command_is_root_in_the_working_directory(cage: Cage) -> None:
@@ -115,7 +115,7 @@ async def test_killed_from_outside_is_the_hosts_doing(cage: Cage) -> None:
     assert cage.report().death is SandboxDeath.HOST
 
 
-async def test_stop_is_quick_and_repeatable(cage: Cage) -> None:
+async def test_stop_is_quick_and_repeatable(cage: Cage, name_space: NameSpace) -> None:
     task = asyncio.create_task(shell(cage, "echo > started; trap '' TERM; sleep 50"))
     await shell(cage, "until [ -e started ]; do sleep 0.01; done")
     space = name_space(cage.pid)
@@ -161,7 +161,9 @@ asyncio.run(main())
 """
 
 
-def test_kill_9_of_the_harness_leaves_no_process_and_the_next_start_reaps(state: Path) -> None:
+def test_kill_9_of_the_harness_leaves_no_process_and_the_next_start_reaps(
+    state: Path, name_space: NameSpace
+) -> None:
     harness = subprocess.Popen([sys.executable, "-c", HARNESS], stdout=subprocess.PIPE, text=True)
     assert harness.stdout is not None
     with harness.stdout:

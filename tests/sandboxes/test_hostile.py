@@ -1,12 +1,15 @@
 """Hostile commands: each is stopped by a limit that the report names, and harms nothing else."""
 
+import os
 import shutil
+import signal
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from tbeval.records.sandbox import SandboxDeath, SandboxDiedError
 from tbeval.sandboxes import cgroups
 from tbeval.sandboxes.cage import Cage
 from tbeval.sandboxes.limits import Limits
@@ -43,7 +46,10 @@ async def test_fork_bomb(victim: Cage) -> None:
 
 
 async def test_forks_in_sessions_of_their_own(victim: Cage) -> None:
-    code = "import os,time\nwhile True:\n try:\n  if not os.fork(): os.setsid()\n except OSError as e: print(e.__class__.__name__); time.sleep(1); raise"
+    code = """import os
+while True:
+    if not os.fork(): os.setsid()
+"""
     said, limits = await hit(victim, f'{PYTHON} -c "{code}"', timeout_sec=5)
     assert "processes" in limits, said
 
@@ -121,6 +127,24 @@ async def test_output_without_end(victim: Cage) -> None:
     said, _ = await hit(victim, "yes & yes >&2", timeout_sec=0.5)
     assert said.timed_out
     assert len(said.out) + len(said.err) < 2_200_000
+
+
+async def test_background_output_without_end_costs_nothing(victim: Cage) -> None:
+    await shell(victim, "yes & yes >&2 & disown -a")
+    before = time.process_time()
+    await shell(victim, "sleep 0.5")
+    assert time.process_time() - before < 0.3
+    assert (await shell(victim, "pgrep -c yes")).out == "2\n"
+
+
+async def test_a_sandbox_that_ran_out_of_memory_died_by_its_own_doing(victim: Cage) -> None:
+    code = "x = []\nwhile True: x.append(bytearray(1 << 20))"
+    await hit(victim, f'{PYTHON} -c "{code}"')
+    os.kill(victim.pid, signal.SIGKILL)  # as the kernel does when nothing else is left to kill
+    with pytest.raises(SandboxDiedError):
+        await shell(victim, "sleep 50")
+    counted = cgroups.hierarchy() is not None
+    assert victim.report().death is (SandboxDeath.TRIAL if counted else SandboxDeath.HOST)
 
 
 async def test_daemons_die_with_the_sandbox(victim: Cage) -> None:

@@ -5,6 +5,7 @@ are bind-mounted at public places, in a mount name space that ends with the test
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,10 +18,10 @@ import pytest
 UID = 61_183  # nobody's: systemd's dynamic users begin one above
 HERE = Path(__file__).parent
 PROJECT = HERE.parent.parent
-MODULES = sorted(path.name for path in HERE.glob("test_*.py") if path != Path(__file__))
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become an ordinary user")
 
+UNSHARE = ("unshare", "-m", "--propagation", "private")
 RUN = """set -e
 mount --bind "$BASE" "$PUBLIC/base"
 mount --bind "$PROJECT" "$PUBLIC/project"
@@ -44,8 +45,7 @@ def public() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_as_an_ordinary_user(module: str, public: Path) -> None:
+def test_all_of_them_as_an_ordinary_user(public: Path) -> None:
     packages = Path(pytest.__file__).parent.parent
     environment = {
         "PATH": os.environ["PATH"],
@@ -58,11 +58,13 @@ def test_as_an_ordinary_user(module: str, public: Path) -> None:
         "USER_ID": str(UID),
     }
     done = subprocess.run(
-        ["unshare", "-m", "--propagation", "private", "bash", "-c", RUN, "bash"]
-        + [f"tests/sandboxes/{module}"],
+        [*UNSHARE, "bash", "-c", RUN, "bash", "tests/sandboxes"],
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed is not None
+    assert int(passed[1]) > 100

@@ -157,8 +157,8 @@ for f in /etc/ld.so.preload /etc/ld.so.cache /usr/bin/setpriv /bin/bash /lib64/l
 do echo /app/evil.so > $f; mv $f /app/; ln -sf /app/evil $f; done
 mv /lib64 /app/; mv /bin /app; mv /lib /app; mkdir -p /etc/python3.11
 echo 'print("planted")' > /etc/python3.11/sitecustomize.py
-mkdir -p ~/.local/lib/python3.11/site-packages
-echo 'print("planted")' | tee ~/.local/lib/python3.11/site-packages/usercustomize.py > sitecustomize.py
+user=~/.local/lib/python3.11/site-packages; mkdir -p $user
+echo 'print("planted")' | tee $user/usercustomize.py > sitecustomize.py
 echo 'print("planted")' > pytest.py
 echo 'echo planted' | tee ~/.bashrc ~/.profile ~/.bash_profile ~/.bash_env
 """
@@ -188,6 +188,17 @@ async def test_runs_in_a_full_sandbox(make_cage: MakeCage, tests_dir: Path) -> N
     assert result.return_code == 0, result
     assert result.files == {"x": b"echo the real test\n"}
     assert cage.report().limits_hit == ("storage",)
+
+
+async def test_runs_beside_a_fork_bomb(make_cage: MakeCage, tests_dir: Path) -> None:
+    cage = await make_cage(Limits(processes=64))
+    code = "import os, time\nwhile True:\n if not os.fork(): time.sleep(1010)"
+    await shell(cage, f"/usr/bin/python3 -c '{code}'")
+    result = await verify(
+        cage, tests_dir, "for i in 1 2 3; do sleep 0 & done; wait; bash /tests/test.sh"
+    )
+    assert result.stdout == "echo the real test\n".removeprefix("echo "), result
+    assert "processes" in cage.report().limits_hit
 
 
 async def test_out_of_time(cage: Cage, tests_dir: Path) -> None:
