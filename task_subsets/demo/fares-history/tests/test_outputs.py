@@ -1,5 +1,8 @@
+import resource
 import subprocess
+import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -15,18 +18,33 @@ TARIFF = "zone 1: 170\nzone 2: 210\nzone 3: 250\n"
 README = "Fares of the bus company.\nRun sh check.sh before you commit.\nPrices change in January.\n"
 
 
-def run(*arguments: str, folder: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        arguments,
-        capture_output=True,
-        check=False,
-        cwd=folder,
-        env=ENVIRONMENT,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        text=True,
-        timeout=10,
-    )
+class Done(NamedTuple):
+    stdout: str
+    stderr: str
+    returncode: int
+
+
+def limit_files() -> None:
+    """Neither the output nor any other file of the program grows beyond 1 MB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+
+
+def run(*arguments: str, folder: Path = REPOSITORY) -> Done:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = subprocess.run(
+            arguments,
+            check=False,
+            cwd=folder,
+            env=ENVIRONMENT,
+            preexec_fn=limit_files,
+            stderr=err,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            timeout=10,
+        ).returncode
+        out.seek(0)
+        err.seek(0)
+        return Done(out.read().decode(errors="replace"), err.read().decode(errors="replace"), code)
 
 
 def git(*arguments: str) -> str:

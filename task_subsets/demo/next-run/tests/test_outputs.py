@@ -1,21 +1,30 @@
+import resource
 import subprocess
+import tempfile
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LC_ALL": "C.UTF-8"}
 
 
+def limit_files() -> None:
+    """Neither the output nor any other file of the program grows beyond 1 MB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+
+
 def run(expression: str, start: str) -> tuple[str, int]:
-    done = subprocess.run(
-        ["python3", "/app/next_run.py", expression, start],
-        capture_output=True,
-        check=False,
-        cwd="/tmp",
-        env=ENVIRONMENT,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        text=True,
-        timeout=10,
-    )
-    return done.stdout.strip(), done.returncode
+    with tempfile.TemporaryFile() as out:
+        code = subprocess.run(
+            ["python3", "/app/next_run.py", expression, start],
+            check=False,
+            cwd="/tmp",
+            env=ENVIRONMENT,
+            preexec_fn=limit_files,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            timeout=6,
+        ).returncode
+        out.seek(0)
+        return out.read().decode(errors="replace").strip(), code
 
 
 def check(*cases: tuple[str, str, str]) -> None:

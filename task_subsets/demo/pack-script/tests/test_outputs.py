@@ -1,5 +1,8 @@
+import resource
 import subprocess
+import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -7,18 +10,33 @@ ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LC_ALL":
 SCRIPT = Path("/app/pack.sh")
 
 
-def pack(source: Path, target: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["bash", str(SCRIPT), str(source), str(target)],
-        capture_output=True,
-        check=False,
-        cwd="/tmp",
-        env=ENVIRONMENT,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        text=True,
-        timeout=10,
-    )
+class Done(NamedTuple):
+    stdout: str
+    stderr: str
+    returncode: int
+
+
+def limit_files() -> None:
+    """Neither the output nor any other file of the program grows beyond 1 MB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+
+
+def pack(source: Path, target: Path) -> Done:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = subprocess.run(
+            ["bash", str(SCRIPT), str(source), str(target)],
+            check=False,
+            cwd="/tmp",
+            env=ENVIRONMENT,
+            preexec_fn=limit_files,
+            stderr=err,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            timeout=6,
+        ).returncode
+        out.seek(0)
+        err.seek(0)
+        return Done(out.read().decode(errors="replace"), err.read().decode(errors="replace"), code)
 
 
 @pytest.fixture

@@ -1,6 +1,9 @@
+import resource
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -9,18 +12,33 @@ TESTS = Path(__file__).parent
 GCC = ["gcc", "-std=c11", "-O1"]
 
 
-def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        arguments,
-        capture_output=True,
-        check=False,
-        cwd=folder,
-        env=ENVIRONMENT,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        text=True,
-        timeout=20,
-    )
+class Done(NamedTuple):
+    stdout: str
+    stderr: str
+    returncode: int
+
+
+def limit_files() -> None:
+    """Neither the output nor any other file of the program grows beyond 1 MB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+
+
+def run(arguments: list[str], folder: Path, seconds: float) -> Done:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = subprocess.run(
+            arguments,
+            check=False,
+            cwd=folder,
+            env=ENVIRONMENT,
+            preexec_fn=limit_files,
+            stderr=err,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            timeout=seconds,
+        ).returncode
+        out.seek(0)
+        err.seek(0)
+        return Done(out.read().decode(errors="replace"), err.read().decode(errors="replace"), code)
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +48,14 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy("/app/ring.c", folder / "ring.c")
     for name in ("ring.h", "driver.c"):
         shutil.copy(TESTS / name, folder / name)
-    done = run([*GCC, "-o", "driver", "driver.c", "ring.c"], folder)
+    done = run([*GCC, "-o", "driver", "driver.c", "ring.c"], folder, 15)
     assert done.returncode == 0, done.stderr[-500:]
     return folder / "driver"
 
 
 def check(driver: Path, part: str) -> None:
     """The driver says "PART: right" at its very end, or which line found a fault."""
-    done = run([str(driver), part], driver.parent)
+    done = run([str(driver), part], driver.parent, 4)
     assert (done.stdout, done.returncode) == (f"{part}: right\n", 0)
 
 
@@ -68,5 +86,5 @@ def test_odd_arguments(driver: Path):
 def test_no_warnings(driver: Path, tmp_path: Path):
     shutil.copy("/app/ring.c", tmp_path / "ring.c")
     shutil.copy(TESTS / "ring.h", tmp_path / "ring.h")
-    done = run([*GCC, "-Wall", "-Wextra", "-Werror", "-c", "ring.c"], tmp_path)
+    done = run([*GCC, "-Wall", "-Wextra", "-Werror", "-c", "ring.c"], tmp_path, 15)
     assert done.returncode == 0, done.stderr[-500:]

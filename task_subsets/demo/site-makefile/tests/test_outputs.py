@@ -1,8 +1,11 @@
 import os
+import resource
 import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -12,6 +15,35 @@ MAKEFILE = Path("/app/site/Makefile")
 RENDER = 'echo "render $1" >> calls.log\ncat header.txt "$1" > "$2"\n'
 JOIN = 'echo join >> calls.log\nindex=$1\nshift\necho "$@" | tr " " "\\n" | sort > "$index"\n'
 PAGES = ["about", "boats", "how-to-find-us"]
+
+
+class Done(NamedTuple):
+    stdout: str
+    stderr: str
+    returncode: int
+
+
+def limit_files() -> None:
+    """Neither the output nor any other file of the program grows beyond 1 MB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+
+
+def run(arguments: list[str], folder: Path) -> Done:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = subprocess.run(
+            arguments,
+            check=False,
+            cwd=folder,
+            env=ENVIRONMENT,
+            preexec_fn=limit_files,
+            stderr=err,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            timeout=6,
+        ).returncode
+        out.seek(0)
+        err.seek(0)
+        return Done(out.read().decode(errors="replace"), err.read().decode(errors="replace"), code)
 
 
 class Site:
@@ -41,17 +73,7 @@ class Site:
         """What the scripts were called for, sorted."""
         log = self.folder / "calls.log"
         log.write_text("")
-        done = subprocess.run(
-            ["make", "--no-print-directory", *targets],
-            capture_output=True,
-            check=False,
-            cwd=self.folder,
-            env=ENVIRONMENT,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            text=True,
-            timeout=15,
-        )
+        done = run(["make", "--no-print-directory", *targets], self.folder)
         assert done.returncode == 0, (done.stdout + done.stderr)[-500:]
         return sorted(log.read_text().splitlines())
 

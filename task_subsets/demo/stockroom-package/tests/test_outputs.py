@@ -1,7 +1,9 @@
 import json
+import resource
 import subprocess
+import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -14,18 +16,33 @@ ENVIRONMENT = {
 }
 
 
-def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["python3", *arguments],
-        capture_output=True,
-        check=False,
-        cwd=folder,
-        env=ENVIRONMENT,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        text=True,
-        timeout=10,
-    )
+class Done(NamedTuple):
+    stdout: str
+    stderr: str
+    returncode: int
+
+
+def limit_files() -> None:
+    """Neither the output nor any other file of the program grows beyond 1 MB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+
+
+def python(folder: Path, *arguments: str) -> Done:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = subprocess.run(
+            ["python3", *arguments],
+            check=False,
+            cwd=folder,
+            env=ENVIRONMENT,
+            preexec_fn=limit_files,
+            stderr=err,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            timeout=5,
+        ).returncode
+        out.seek(0)
+        err.seek(0)
+        return Done(out.read().decode(errors="replace"), err.read().decode(errors="replace"), code)
 
 
 def evaluate(folder: Path, statements: str, expression: str) -> Any:
