@@ -35,7 +35,7 @@ def number_of_tests(task: str) -> int:
 
 
 def test_subset_and_folders_name_the_same_twelve_tasks() -> None:
-    folders = {path.name for path in DEMO.iterdir() if path.is_dir()}
+    folders = {path.parent.name for path in DEMO.glob("*/task.toml")}
     assert set(SUBSET.tasks) == folders
     assert len(SUBSET.tasks) == 12
     assert SUBSET.file is not None
