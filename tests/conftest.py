@@ -1,4 +1,4 @@
-"""In CI nothing is skipped in silence.
+"""In CI nothing is skipped in silence; tests of sandboxes are marked as such.
 
 On a user's machine a test whose service is missing skips and says why. CI installs every service,
 so there a skip hides a test that should have run: with `CI=true` it fails the session, unless its
@@ -7,6 +7,7 @@ reason is one of those that no set-up can remove.
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,9 @@ import tbeval  # noqa: F401 - turns off what harbor and litellm send, before a t
 
 #: How the reasons begin that are in order in CI. The first two meet there: it runs as both.
 ALLOWED_IN_CI = ("needs root", "needs an ordinary user", "../shared is missing")
+
+#: Whose tests all start sandboxes.
+SANDBOXES = Path(__file__).parent / "sandboxes"
 
 _SKIPS = pytest.StashKey[list[str]]()
 
@@ -55,6 +59,12 @@ class NoSilentSkips:
             terminalreporter.section("skipped, which CI does not allow", red=True)
             for skip in self._skips:
                 terminalreporter.line(skip)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(SANDBOXES):
+            item.add_marker(pytest.mark.sandbox)
 
 
 def pytest_configure(config: pytest.Config) -> None:
