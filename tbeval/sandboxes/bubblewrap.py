@@ -207,8 +207,8 @@ class BubblewrapEnvironment(BaseEnvironment):
     ) -> PrivateResult:
         """Run a command out of the agent's reach; see `tbeval.records.sandbox.RunsPrivately`.
 
-        Raises:
-            TransferError: The agent's processes keep the directories from being put in place.
+        Where processes that the agent left keep the directories from being put in place, the
+        result is that of a killed command.
         """
         return await self.cage.exec_private(
             command,

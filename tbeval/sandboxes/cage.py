@@ -365,8 +365,13 @@ class Cage:
             private.pin_line(door, targets), stdout, stderr, timeout_sec=_TRANSFER_SEC
         )
         if pinned.return_code != 0:
+            # The root has room and these are its own directories: only processes that the agent
+            # left can be in the way. It is as if they had killed the command.
             why = _TOO_SLOW if pinned.timed_out else stderr.text().strip()
-            raise TransferError(f"The tests cannot be put in place: {why}")
+            said = f"The agent's processes keep the tests from being put in place: {why}"
+            return PrivateResult(
+                return_code=_KILLED_CODE, stdout="", stderr=said, timed_out=False, files={}
+            )
         with tempfile.TemporaryFile() as files, tempfile.TemporaryFile() as results:
             private.pack_uploads(files, uploads)
             files.seek(0)

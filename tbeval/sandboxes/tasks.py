@@ -43,7 +43,7 @@ def check_environment(environment_dir: Path, image: str | None) -> None:
         )
 
 
-def wants_network(environment_dir: Path, table: tuple[str, ...] = ("environment",)) -> bool:
+def wants_network(environment_dir: Path) -> bool:
     """Whether task.toml itself says `network_mode = "public"` in its `[environment]`.
 
     harbor cannot tell: to it, a task that says nothing has a public network. Here such a task gets
@@ -55,11 +55,9 @@ def wants_network(environment_dir: Path, table: tuple[str, ...] = ("environment"
     """
     try:
         text = (environment_dir.parent / "task.toml").read_text(encoding="utf-8")
-        found: object = tomllib.loads(text)
+        found = tomllib.loads(text).get("environment")
     except (OSError, ValueError):
         return False  # harbor has its own words for a task.toml that it cannot read
-    for name in table:
-        found = found.get(name) if isinstance(found, dict) else None
     mode = found.get("network_mode") if isinstance(found, dict) else None
     if mode == "allowlist":
         raise UnsupportedTaskError(

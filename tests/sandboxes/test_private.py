@@ -190,6 +190,22 @@ async def test_runs_in_a_full_sandbox(make_cage: MakeCage, tests_dir: Path) -> N
     assert cage.report().limits_hit == ("storage",)
 
 
+async def test_who_keeps_the_tests_out_has_killed_them(cage: Cage, tests_dir: Path) -> None:
+    code = f"""import os
+open("/app/up", "w")
+while True:
+    try: os.rmdir("{PRIVATE}")
+    except OSError: pass
+"""
+    await shell(cage, f"/usr/bin/python3 -c '{code}' & until [ -e up ]; do sleep 0.01; done")
+    result = await verify(cage, tests_dir, "cat /tests/test.sh")
+    if result.stdout:  # it was too slow this time
+        assert result.return_code == 0
+    else:
+        assert result.return_code == 137
+        assert "keep the tests from being put in place" in result.stderr
+
+
 async def test_runs_beside_a_fork_bomb(make_cage: MakeCage, tests_dir: Path) -> None:
     cage = await make_cage(Limits(processes=64))
     code = "import os, time\nwhile True:\n if not os.fork(): time.sleep(1010)"
