@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from tests.scripted import Reply, Request
 
@@ -65,8 +64,8 @@ def as_json(keystrokes: str = "", *, done: bool = False, seconds: float = 0.5) -
 
 
 def as_xml(keystrokes: str = "", *, done: bool = False, seconds: float = 0.5) -> str:
-    """A reply in terminus-2's XML form."""
-    keys = f'<keystrokes duration="{seconds}">{escape(keystrokes)}</keystrokes>'
+    """A reply in terminus-2's XML form, which wants the keystrokes as they are."""
+    keys = f'<keystrokes duration="{seconds}">{keystrokes}</keystrokes>'
     return (
         "<response>\n<analysis>…</analysis>\n<plan>…</plan>\n"
         f"<commands>\n{keys if keystrokes else ''}\n</commands>\n"

@@ -144,7 +144,7 @@ async def test_two_processes_never_write_one_run(tmp_path: Path) -> None:
             second = await asyncio.to_thread(tbeval, *args, cwd=tmp_path)
             assert second.returncode == 2
             assert "is being written by process" in second.stderr
-            assert first.wait(200) == 0
+            assert await asyncio.to_thread(first.wait, 200) == 0
     assert len(ledger_of(tmp_path)) == 1
 
 
