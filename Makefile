@@ -40,7 +40,7 @@ report compare gate bench:
 
 .PHONY: test
 test: setup ## Run all tests (ARGS= goes to pytest)
-	@$(BIN)/python -m pytest $$ARGS
+	@xargs -a <(printf '%s' "$$ARGS") $(BIN)/python -m pytest
 
 .PHONY: lint
 lint: setup ## Check style, formatting and the import arrows

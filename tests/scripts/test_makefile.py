@@ -128,6 +128,13 @@ def test_an_unmatched_quote_is_told(workshop: Workshop) -> None:
     assert workshop.calls == []
 
 
+def test_pytest_gets_quoted_words_whole(workshop: Workshop) -> None:
+    shutil.copy(workshop.path / ".venv/bin/tbeval", workshop.path / ".venv/bin/python")
+    assert workshop.make("test").returncode == 0
+    assert workshop.make("test", "ARGS=-m 'a and not b' tests/*").returncode == 0
+    assert workshop.calls == [["-m", "pytest"], ["-m", "pytest", "-m", "a and not b", "tests/*"]]
+
+
 @pytest.mark.parametrize("target", ["report", "compare", "gate", "bench"])
 def test_what_comes_later_says_so(workshop: Workshop, target: str) -> None:
     done = workshop.make(target)
