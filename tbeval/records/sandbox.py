@@ -90,9 +90,11 @@ class RunsPrivately(Protocol):
             cwd: Working directory; the sandbox's own if None.
             timeout_sec: After this the command and its children are killed.
 
+        What the trial left may keep the uploads from being put in place; the result is then that
+        of a killed command.
+
         Raises:
             SandboxDiedError: The sandbox is gone.
-            SandboxObstructedError: The uploads or the private directory cannot be put in place.
         """
         ...
 
@@ -108,7 +110,3 @@ class Enterable(Protocol):
 
 class SandboxDiedError(RuntimeError):
     """The sandbox is no longer there."""
-
-
-class SandboxObstructedError(RuntimeError):
-    """What the trial left in its sandbox keeps us from working there: its own doing."""

@@ -76,7 +76,8 @@ def _status(
 
 def _without_report(damaged: int, exit_code: int | None, output: str) -> tuple[VerifierStatus, str]:
     if exit_code in _KILLED:
-        return VerifierStatus.KILLED, f"{_KILLED[exit_code]} ended the test script before a report"
+        what = f"{_KILLED[exit_code]} ended the test script before a report"
+        return VerifierStatus.KILLED, f"{what}: {_last_line(output)}"
     if damaged:
         return VerifierStatus.KILLED, "the report was damaged while the tests ran"
     if f'Error importing plugin "{PLUGIN}"' in output:

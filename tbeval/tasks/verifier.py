@@ -20,7 +20,6 @@ from tbeval.records.sandbox import (
     ReportsSandbox,
     RunsPrivately,
     SandboxDiedError,
-    SandboxObstructedError,
 )
 from tbeval.records.verdict import VerifierReport, VerifierStatus
 from tbeval.tasks.judge import judge
@@ -142,8 +141,6 @@ class ReportVerifier(Verifier):
         return VerifierReport(status=status, message=message, seconds=time.monotonic() - began)
 
     def _blame(self, error: Exception) -> VerifierStatus:
-        if isinstance(error, SandboxObstructedError):
-            return VerifierStatus.KILLED
         environment = self.environment
         died = isinstance(error, SandboxDiedError) or (
             isinstance(environment, ReportsSandbox)

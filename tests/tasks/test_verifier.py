@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tbeval.records.sandbox import SandboxDiedError, SandboxObstructedError
+from tbeval.records.sandbox import SandboxDiedError
 from tbeval.records.verdict import TestOutcome, VerifierStatus
 from tbeval.tasks.verifier import (
     ERROR_POLICY,
@@ -390,7 +390,6 @@ def test_a(x): assert 0, "\udcff" + "m" * 100_000
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (SandboxObstructedError("/tests cannot be made"), VerifierStatus.KILLED),
         (SandboxDiedError("gone"), VerifierStatus.SANDBOX),
         (OSError("no space on the host"), VerifierStatus.CRASHED),
     ],
