@@ -5,21 +5,20 @@ import contextlib
 import json
 import re
 import secrets
-import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import aiohttp
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tbeval.models.endpoint import Endpoint
+from tbeval.models.gateway.listen import serving
 from tbeval.models.gateway.record import SUFFIX, RecordWriter
 from tbeval.models.gateway.reply import without_usage_event
 from tbeval.models.gateway.trial import Trial, TrialUsage
@@ -33,7 +32,6 @@ IDLE_SEC = 1800.0
 #: Longest call: a server that goes on for ever does not send a model's answer.
 LONGEST_CALL_SEC = 3600.0
 _TRIAL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
-_KEEPALIVE_SEC = 3600  # agents may come back to an idle connection after a long command
 _CLIENT_GONE = 499  # nobody reads it
 
 _Handler = Callable[[Trial, Request], Awaitable[Response]]
@@ -92,7 +90,7 @@ class Gateway:
                 self._endpoint.open_session(idle_sec=self._idle_sec, total_sec=LONGEST_CALL_SEC)
             )
             self._upstream = self._towards(session)
-            self._port = await stack.enter_async_context(_serving(self._application()))
+            self._port = await stack.enter_async_context(serving(self._application()))
             self._stack = stack.pop_all()
         return self
 
@@ -284,43 +282,3 @@ def _error(status: int, message: str) -> Response:
 async def _disconnected(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-class _QuietServer(uvicorn.Server):
-    """uvicorn inside a running loop: signals belong to the run."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-@contextlib.asynccontextmanager
-async def _serving(application: Starlette) -> Any:
-    """Serve an application on a free loopback port; yields the port."""
-    # Made with IPPROTO_TCP, or asyncio leaves Nagle's algorithm on: 44 ms a call.
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", 0))
-        server = _QuietServer(
-            uvicorn.Config(
-                application,
-                lifespan="off",
-                log_config=None,  # URLs hold the tokens
-                access_log=False,
-                log_level="critical",
-                ws="none",
-                timeout_keep_alive=_KEEPALIVE_SEC,
-                timeout_graceful_shutdown=5,
-            )
-        )
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        try:
-            while not server.started:
-                if serving.done():
-                    serving.result()
-                    raise RuntimeError("the gateway's server ended before it began")
-                await asyncio.sleep(0.005)
-            yield listener.getsockname()[1]
-        finally:
-            server.should_exit = True
-            await serving

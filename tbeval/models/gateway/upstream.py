@@ -1,7 +1,6 @@
 """One call to the endpoint, carried through whatever can be waited out."""
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -13,6 +12,7 @@ from typing import Any
 import aiohttp
 
 from tbeval.models.endpoint import Endpoint
+from tbeval.models.gateway.entry import Call, Entry
 from tbeval.models.gateway.health import Health, Ticket, backoff
 from tbeval.models.gateway.reply import BadReplyError, Reply, read_reply, read_stream, shown
 from tbeval.models.gateway.request import call_seed, prompt_bytes, upstream_body
@@ -76,17 +76,6 @@ class Answer:
     content_type: str
 
 
-@dataclass(frozen=True)
-class _Call:
-    """A call of the agent on its way."""
-
-    index: int
-    seed: int
-    path: str
-    body: Mapping[str, Any]
-    prompt_bytes: int
-
-
 class Upstream:
     """The way to the endpoint, the same for all trials."""
 
@@ -118,7 +107,7 @@ class Upstream:
         body = upstream_body(
             agent_body, self._endpoint, seed=seed, bytes_per_token=trial.bytes_per_token
         )
-        call = _Call(index, seed, path, body, prompt_bytes(body))
+        call = Call(index, seed, path, body, prompt_bytes(body))
         try:
             return await self._carry(trial, call)
         except Exception as error:
@@ -127,7 +116,7 @@ class Upstream:
             trial.endpoint_failure = trial.endpoint_failure or reason
             raise
 
-    async def _carry(self, trial: Trial, call: _Call) -> Answer:
+    async def _carry(self, trial: Trial, call: Call) -> Answer:
         patience = _Patience(self._patience_sec)
         failures = 0
         successes_before = 0
@@ -167,8 +156,8 @@ class Upstream:
             patience.spend(time.monotonic() - began)
         return ticket
 
-    async def _try(self, trial: Trial, call: _Call, ticket: Ticket) -> Answer:
-        entry = _Entry(call)
+    async def _try(self, trial: Trial, call: Call, ticket: Ticket) -> Answer:
+        entry = Entry(call)
         try:
             answer, reply = await self._ask(call, entry)
         except _TryFailedError as error:
@@ -192,7 +181,7 @@ class Upstream:
         finally:
             self._write(trial, entry)
 
-    async def _ask(self, call: _Call, entry: "_Entry") -> tuple[Answer, Reply | None]:
+    async def _ask(self, call: Call, entry: Entry) -> tuple[Answer, Reply | None]:
         """One request. The reply is None where the server blames the request."""
         url = f"{self._endpoint.base_url}/{call.path}"
         try:
@@ -229,55 +218,12 @@ class Upstream:
             raise EndpointFailedError(reason)
         raise _TryFailedError(reason, down=answer.status in _OVERLOADED, retry_after=retry_after)
 
-    def _write(self, trial: Trial, entry: "_Entry") -> None:
+    def _write(self, trial: Trial, entry: Entry) -> None:
         line = self._endpoint.scrub(entry.line())
         try:
             trial.record.write(line)
         except OSError as error:
             trial.record_failure = trial.record_failure or f"the record cannot be written: {error}"
-
-
-class _Entry:
-    """One line of the record: a request and what came of it."""
-
-    def __init__(self, call: _Call) -> None:
-        self.failure = ""
-        self.status: int | None = None
-        self.response: Any = None
-        self._call = call
-        self._reply: Reply | None = None
-        self._began = datetime.now(UTC)
-        self._start = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        """Time since the request was sent."""
-        return time.monotonic() - self._start
-
-    def answered(self, reply: Reply) -> None:
-        """Keep the answer as read instead of its text."""
-        self._reply = reply
-        self.response = reply.content
-
-    def line(self) -> bytes:
-        """The entry as JSON."""
-        reply = self._reply
-        content = {
-            "call": self._call.index,
-            "seed": self._call.seed,
-            "path": self._call.path,
-            "began": self._began.isoformat(),
-            "seconds": round(self.seconds, 4),
-            "status": self.status,
-            "failure": self.failure,
-            "finish_reason": reply.finish_reason if reply else None,
-            "tokens_in": reply.tokens_in if reply else 0,
-            "tokens_out": reply.tokens_out if reply else 0,
-            "reasoning_tokens": reply.reasoning_tokens if reply else 0,
-            "request": self._call.body,
-            "response": self.response,
-        }
-        return json.dumps(content, ensure_ascii=False).encode(errors="replace")
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
