@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.scripted import Reply, Request
 
@@ -35,7 +36,7 @@ def command(*args: object) -> list[str]:
     return [sys.executable, "-c", code, *map(str, args)]
 
 
-def figures(cwd: Path, run: str | None = None) -> dict[str, object]:
+def figures(cwd: Path, run: str | None = None) -> dict[str, Any]:
     """What `tbeval show --json` prints."""
     done = tbeval("show", *([run] if run else []), "--json", cwd=cwd)
     assert done.returncode == 0, done.stderr
