@@ -79,6 +79,10 @@ class TimedAgent(BaseAgent):
         """End the agent's foreground commands and panes; what it left in the background lives."""
 
     @override
+    async def set_web_tools_disabled(self, disabled: bool, environment: BaseEnvironment) -> None:
+        """None of our agents has web tools; harbor logs an error where it finds none to disable."""
+
+    @override
     async def run(
         self, instruction: str, environment: BaseEnvironment, context: AgentContext
     ) -> None:

@@ -6,10 +6,10 @@
 # typed into. PANE, if given, is the process of another pane that the agent was typing into last.
 # Bash alone, no forks: the sandbox may be full of processes or lack ps.
 
-declare -A parent group session front ignored children
+declare -A parent group session front children
 
 read_processes() {
-    parent=() group=() session=() front=() ignored=() children=()
+    parent=() group=() session=() front=() children=()
     local stat line pid rest fields
     for stat in /proc/[0-9]*/stat; do
         line=
@@ -18,20 +18,24 @@ read_processes() {
         pid=${line%% *}
         rest=${line##*) }  # a name may hold anything, parentheses too
         read -ra fields <<<"$rest"
-        [[ ${fields[0]} == Z ]] && continue
+        (((fields[6] >> 2) & 1)) && continue  # PF_EXITING: it runs no more
         parent[$pid]=${fields[1]} group[$pid]=${fields[2]}
         session[$pid]=${fields[3]} front[$pid]=${fields[5]}
         children[${fields[1]}]+=" $pid"
     done
 }
 
-# A shell with job control ignores SIGTSTP (bit 19): its other children are background jobs.
+declare -A job_control
+
+# A shell with job control ignores SIGTSTP (bit 19): its other children are background jobs. Once
+# found it is known, for one that is dying of its kill ignores nothing any more.
 has_job_control() {
+    [[ ${job_control[$1]} ]] && return
     local key value
     while read -r key value; do
-        [[ $key == SigIgn: ]] && { (((0x$value >> 19) & 1)); return; }
+        [[ $key == SigIgn: ]] && (((0x$value >> 19) & 1)) && job_control[$1]=1
     done 2>/dev/null <"/proc/$1/status"
-    return 1
+    [[ ${job_control[$1]} ]]
 }
 
 declare -A doomed

@@ -16,9 +16,14 @@ from harbor.models.agent.context import AgentContext
 from tbeval.agents.base import Progress, TimedAgent
 from tbeval.agents.versions import REFERENCE_VERSION
 
+# They need none of what a task offers to a model, and so refuse no task.
+_ANY_TASK = AgentCapabilities(windows=True, skills=True, mcp_servers=True, mcp_http_headers=True)
+
 
 class NopAgent(TimedAgent, HarborNop):
     """Does nothing: shows what the untouched state scores."""
+
+    capabilities = _ANY_TASK
 
     @override
     def version(self) -> str:
@@ -28,7 +33,7 @@ class NopAgent(TimedAgent, HarborNop):
 class OracleAgent(TimedAgent):
     """Runs the task's solution, within the time limit of a model's agent."""
 
-    capabilities = AgentCapabilities(windows=True, skills=True)
+    capabilities = _ANY_TASK
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
