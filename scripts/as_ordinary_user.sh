@@ -15,10 +15,12 @@ die() {
 NAME=tbeval-ci-$$
 HOME_DIR=/home/$NAME
 
+# Only what is this user's: it has just been made.
 remove_user() {
-    # only this user's processes: the user has just been made
     pkill -KILL -u "$NAME" || true
-    userdel --remove "$NAME" 2>/dev/null || true
+    find /tmp /var/tmp /dev/shm -mindepth 1 -maxdepth 1 -user "$NAME" -exec rm -rf {} + || true
+    # --force: a process that is just dying does not matter
+    userdel --force --remove "$NAME" 2>/dev/null || true
 }
 trap remove_user EXIT
 useradd --create-home --home-dir "$HOME_DIR" --shell /bin/bash "$NAME"
