@@ -25,6 +25,8 @@ from tbeval.sandboxes.errors import (
     UnsupportedTaskError,
 )
 
+pytestmark = pytest.mark.sandbox
+
 IMPORT_PATH = "tbeval.sandboxes.bubblewrap:BubblewrapEnvironment"
 
 

@@ -16,6 +16,8 @@ from tbeval.sandboxes.cage import Cage
 
 from .conftest import MakeCage, NameSpace, processes_in, shell
 
+pytestmark = pytest.mark.sandbox
+
 
 async def test_a_command_is_root_in_the_working_directory(cage: Cage) -> None:
     said = await shell(cage, "id -u; pwd; echo $HOME $TERM $LANG; hostname; echo no >&2; exit 3")

@@ -16,6 +16,8 @@ from tbeval.sandboxes.limits import Limits
 
 from .conftest import MakeCage, Said, shell
 
+pytestmark = pytest.mark.sandbox
+
 SMALL = Limits(memory_mb=128, storage_mb=64, processes=64)
 PYTHON = "/usr/bin/python3"
 

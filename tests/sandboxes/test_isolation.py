@@ -11,6 +11,8 @@ from tbeval.sandboxes.limits import Limits
 
 from .conftest import MakeCage, shell
 
+pytestmark = pytest.mark.sandbox
+
 
 async def test_the_environment_is_clean(
     make_cage: MakeCage, monkeypatch: pytest.MonkeyPatch

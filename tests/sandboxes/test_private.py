@@ -10,6 +10,8 @@ from tbeval.sandboxes.limits import Limits
 
 from .conftest import MakeCage, shell
 
+pytestmark = pytest.mark.sandbox
+
 PRIVATE = "/run/verifier-8d1"
 
 
