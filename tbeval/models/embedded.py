@@ -125,6 +125,12 @@ class EmbeddedServer:
         try:
             async with asyncio.timeout(START_SEC):
                 self._base_url = await self._ready()
+        except TimeoutError as error:
+            await self._stop()
+            raise EndpointError(
+                f"The embedded server for {self._checkpoint.id} was not ready after "
+                f"{START_SEC:.0f} s: is the machine overloaded?"
+            ) from error
         except BaseException:
             await self._stop()
             raise

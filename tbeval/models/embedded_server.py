@@ -46,6 +46,7 @@ def main() -> None:
         sys.exit(f"llama.cpp: {error}")
     sys.stdout.write(f"{READY}{server.listening_address}\n")
     sys.stdout.flush()
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nobody reads on: a full pipe would block
     signal.sigwait({signal.SIGTERM, signal.SIGINT})
     os._exit(0)  # the server's own end waits for the requests in hand
 
