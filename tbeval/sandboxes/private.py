@@ -48,7 +48,7 @@ for target; do
             tries=$((tries + 1))
             if [ $tries -gt 20 ]; then echo "$path cannot be made a directory"; exit 1; fi
             if [ -L "$path" ] || [ ! -d "$path" ]; then rm -f -- "$path"; fi
-            mkdir -p -- "$path" && mount --rbind "$path" "$path"
+            mkdir -p -- "$path" && LIBMOUNT_FORCE_MOUNT2=always mount --rbind "$path" "$path"
         done
     done
 done >&2
@@ -104,7 +104,7 @@ def command_line(
         where = shlex.quote(target)
         lines.append(f"mkdir -p -- {where}")
         options = f"nosuid,nodev,size={_SIZE},mode=755"
-        lines.append(f"mount -t tmpfs -o {options} tmpfs {where}")
+        lines.append(f"{rootfs.MOUNT} -t tmpfs -o {options} tmpfs {where}")
     lines += ["tar -x -p --no-same-owner -C /", "set +e"]
     lines.append(f"mkdir -p -- {shlex.quote(cwd)}")  # an agent that removed it gets its verdict
     lines.append(f"{shlex.join(inner)} </dev/null {results}>&-")

@@ -50,8 +50,10 @@ _ETC = (
 )  # fmt: skip
 _NEVER = ("private",)  # of /etc/ssl
 _PINNED_ETC = ("ld.so.cache", "python3*")
+#: One way to the kernel for all versions of mount: since util-linux 2.39 there are two.
+MOUNT = "LIBMOUNT_FORCE_MOUNT2=always mount"
 # Options as mount reads them back hold a uid that does not exist inside: they are not taken up.
-_REMOUNT = "mount --options-mode ignore -t tmpfs -o remount,nosuid,nodev,"
+_REMOUNT = f"{MOUNT} --options-mode ignore -t tmpfs -o remount,nosuid,nodev,"
 _DIRS = (
     ("tmp", 0o1777), ("root", 0o700), ("home", 0o755), ("mnt", 0o755), ("media", 0o755),
     ("srv", 0o755), ("run", 0o755), ("run/lock", 0o1777), ("opt", 0o755), ("var", 0o755),
@@ -118,7 +120,7 @@ def setup_script(limits: Limits, workdir: str) -> str:
 echo 0 > /proc/sys/user/max_user_namespaces
 echo {SHM_MB * MB // 4096} > /proc/sys/kernel/shmall || :
 tar -x -C / --no-same-owner -p
-mount --rbind /etc /etc
+{MOUNT} --rbind /etc /etc
 mkdir -p "{workdir}"
 """
 
