@@ -51,7 +51,7 @@ def describe_run(
         turn_limit=options.turn_limit,
         time_multiplier=options.time_multiplier,
         concurrency=options.concurrency,
-        endpoint=checkpoint.base_url or ("embedded" if checkpoint.embedded else ""),
+        endpoint="embedded" if checkpoint.embedded else (checkpoint.base_url or ""),
         scoring=scoring,
         versions=_versions(),
         limits=limits,
