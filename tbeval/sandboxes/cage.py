@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import io
 import json
 import os
 import select
@@ -22,7 +21,9 @@ from tbeval.sandboxes.entering import Door, is_root, own_namespaces, split_envir
 from tbeval.sandboxes.errors import SandboxStartError, TransferError
 from tbeval.sandboxes.limits import OUTPUT_BYTES, Limits, granted_limits
 from tbeval.sandboxes.processes import Capture, Finished, Pipes, Sink, Spool, Stream, run
+from tbeval.sandboxes.spawning import memory_file, spawn
 from tbeval.sandboxes.toolbox import Toolbox
+from tbeval.sandboxes.watching import Watch
 
 _START_SEC = 30.0
 _DEATH_SEC = 0.2
@@ -32,14 +33,8 @@ _TRANSFER_SEC = 120.0  # what the agent left could stop our tar
 _TOO_SLOW = f"it took more than {_TRANSFER_SEC:g} seconds"
 _MOST_ARGUMENT = 100_000  # bytes of one argument; the kernel takes 128 KB
 _NEVER_OOM = "-1000"
-_FILE_SIZE_CODE = 128 + signal.SIGXFSZ
 _NOT_ENTERED = b"nsenter: "
 _KILLED_CODE = 128 + signal.SIGKILL
-# What programs say when prlimit, which counts nothing, stops them.
-_FORK_REFUSED = ("fork: retry", "fork: Resource temporarily unavailable", "BlockingIOError",
-                 "can't start new thread", "Cannot fork", "fork failed")  # fmt: skip
-_MEMORY_REFUSED = ("MemoryError", "Cannot allocate memory", "memory exhausted", "std::bad_alloc",
-                   "cannot allocate memory", "Out of memory")  # fmt: skip
 
 
 class Cage:
@@ -58,7 +53,7 @@ class Cage:
         self._process = process
         self._pidfd = -1
         self._pipes = Pipes()
-        self._hit: set[str] = set()
+        self._watch = Watch(groups)
         self._death: SandboxDeath | None = None
         self._message = ""
         self._stopped = False
@@ -87,7 +82,7 @@ class Cage:
                     processes=limits.processes,
                     cpus=limits.cpus,
                 )
-            process, info = await _spawn(limits, toolbox, record.number)
+            process, info = await spawn(limits, toolbox, record.number)
             cage = cls(record, limits, groups, process)
         except BaseException as error:
             await _clean(record)
@@ -139,7 +134,7 @@ class Cage:
             namespaces=own_namespaces(pid),
         )
         script = rootfs.setup_script(self._limits, workdir)
-        with _file(rootfs.skeleton(network=self._limits.network)) as stdin:
+        with memory_file(rootfs.skeleton(network=self._limits.network)) as stdin:
             output = Capture(4096)
             done = await run(
                 self._door.trusted([programs.SH, "-c", script]),
@@ -211,7 +206,7 @@ class Cage:
             argv = [programs.BASH, "-c", command]
             fds: tuple[int, ...] = ()
             if len(command.encode()) > _MOST_ARGUMENT:
-                script = stack.enter_context(_file(command.encode()))
+                script = stack.enter_context(memory_file(command.encode()))
                 argv = [programs.BASH, f"/dev/fd/{script.fileno()}"]
                 fds = (script.fileno(),)
             done = await self._run(
@@ -239,7 +234,7 @@ class Cage:
         extra: tuple[Stream, ...] = (),
     ) -> Finished:
         """Run, and tell a command that failed from a sandbox that is gone."""
-        kills = self._memory_kills()
+        kills = self._watch.memory_kills()
         done = await run(
             argv,
             stdin=stdin,
@@ -251,7 +246,7 @@ class Cage:
             pass_fds=pass_fds,
             extra=extra,
         )
-        killed = done.return_code == _KILLED_CODE and self._memory_kills() == kills
+        killed = done.return_code == _KILLED_CODE and self._watch.memory_kills() == kills
         if not done.timed_out and (killed or stderr.starts_with(_NOT_ENTERED)):
             await self._wait_for_death()
         if done.return_code != 0:
@@ -263,38 +258,13 @@ class Cage:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), _DEATH_SEC)
 
-    def _memory_kills(self) -> int:
-        return self._groups.memory_kills() if self._groups else 0
-
     def _notice(self, done: Finished, stdout: Capture, stderr: Capture) -> None:
         """Take down which limits stopped something."""
         self._sample()
-        if done.return_code == _FILE_SIZE_CODE:
-            self._hit.add("file-size")
-        if stdout.cut or stderr.cut:
-            self._hit.add("output")
-        door = self._door
-        said = stdout.text()[-4096:] + stderr.text()[-4096:] if done.return_code else ""
-        if "File too large" in said:
-            self._hit.add("file-size")
-        if "No space left on device" in said:
-            self._hit.add("storage")
-        if door and not door.pids_group and any(word in said for word in _FORK_REFUSED):
-            self._hit.add("processes")
-        if door and not door.memory_group and any(word in said for word in _MEMORY_REFUSED):
-            self._hit.add("memory")
+        self._watch.notice(done.return_code, stdout, stderr)
 
     def _sample(self) -> None:
-        if self._groups is not None:
-            if self._memory_kills():
-                self._hit.add("memory")
-            if self._groups.refused_forks():
-                self._hit.add("processes")
-        if self._door is not None and self.alive:
-            with contextlib.suppress(OSError):
-                root = os.statvfs(f"/proc/{self._door.pid}/root")
-                if root.f_bavail == 0 or root.f_favail == 0:
-                    self._hit.add("storage")
+        self._watch.sample(self._door.pid if self._door is not None and self.alive else None)
 
     def _note_death(self) -> None:
         """Who ended it, if it ended by itself."""
@@ -302,7 +272,7 @@ class Cage:
             return
         self._sample()
         # Its first process cannot be killed from inside; only memory can take it along.
-        own = self._memory_kills() > 0
+        own = self._watch.memory_kills() > 0
         self._death = SandboxDeath.TRIAL if own else SandboxDeath.HOST
         why = "it ran out of memory" if own else "it was killed from outside"
         self._message = f"The sandbox died: {why}."
@@ -340,7 +310,7 @@ class Cage:
             file.close()
             raise
         if spool.full:
-            self._hit.add("output")
+            self._watch.hit("output")
             return file, f"it is larger than {transfer.MOST_DOWNLOAD} bytes"
         if done.timed_out:
             return file, _TOO_SLOW
@@ -405,7 +375,7 @@ class Cage:
             self._note_death()
         return SandboxReport(
             limits=granted_limits(self._limits),
-            limits_hit=tuple(sorted(self._hit)),
+            limits_hit=self._watch.limits_hit,
             death=self._death,
             message=self._message,
         )
@@ -446,52 +416,3 @@ async def _clean(record: state.SandboxRecord) -> None:
             state.release(record)
             return
         await asyncio.sleep(_CLEAN_PAUSE_SEC)
-
-
-def _file(data: bytes) -> IO[bytes]:
-    """A file in memory, at its beginning."""
-    file = io.FileIO(os.memfd_create("tbeval"), "r+")
-    file.write(data)
-    file.seek(0)
-    return file
-
-
-async def _spawn(
-    limits: Limits, toolbox: Toolbox, number: int
-) -> tuple[asyncio.subprocess.Process, int]:
-    """Start bwrap; returns it and the file descriptor that tells its child's pid.
-
-    bwrap's own path may lie where the sandbox's uid cannot go, so it is run by descriptor; and its
-    options come by descriptor too, or the host's paths would stand on a command line.
-    """
-    info, info_write = os.pipe()
-    with contextlib.ExitStack() as stack:
-        stack.callback(os.close, info_write)
-        binary = os.open(programs.bwrap(), os.O_RDONLY)
-        stack.callback(os.close, binary)
-        empty = os.open(os.devnull, os.O_RDONLY)
-        stack.callback(os.close, empty)
-        args = rootfs.bwrap_args(limits, toolbox.path, empty)
-        options = stack.enter_context(_file("\0".join(args).encode() + b"\0"))
-        argv: list[str] = []
-        if is_root():
-            argv += [programs.SETPRIV, f"--reuid={number}", f"--regid={number}", "--clear-groups"]
-            argv += ["--"]
-        argv += [f"/proc/self/fd/{binary}", "--args", str(options.fileno())]
-        argv += ["--info-fd", str(info_write), "--", programs.SH, "-c"]
-        # Ignored by the first process, SIGCHLD makes the kernel reap orphans itself.
-        argv += ["echo ready; exec env --ignore-signal=CHLD sleep infinity >/dev/null 2>&1"]
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env={"PATH": rootfs.ENVIRONMENT["PATH"]},
-                pass_fds=(binary, empty, options.fileno(), info_write),
-                start_new_session=True,
-            )
-        except BaseException:
-            os.close(info)
-            raise
-    return process, info
