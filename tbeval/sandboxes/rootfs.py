@@ -6,7 +6,8 @@ views of the machine's programs, and a copy of those parts of its /etc that prog
 
 The programs' directories, /etc and a few files in it are mount points, which root inside can
 neither replace nor rename: a command of ours that enters with capabilities must not run a loader, a
-library or a sitecustomize.py that an agent planted.
+library or a sitecustomize.py that an agent planted. So are /tests and /run, where the verifier's
+private mounts go.
 """
 
 import io
@@ -120,7 +121,7 @@ def setup_script(limits: Limits, workdir: str) -> str:
 echo 0 > /proc/sys/user/max_user_namespaces
 echo {SHM_MB * MB // 4096} > /proc/sys/kernel/shmall || :
 tar -x -C / --no-same-owner -p
-{MOUNT} --rbind /etc /etc
+for pinned in /etc /tests /run; do {MOUNT} --rbind $pinned $pinned; done
 mkdir -p "{workdir}"
 """
 

@@ -108,7 +108,7 @@ while not os.path.exists("/app/stop"):
             open(text, "w").write("planted")
         except OSError as error:
             pass
-    for place in ("/tests", "/run/verifier-8d1", "/run"):
+    for place in ("/tests", "/run") + ("/run/verifier-8d1",) * running:
         for act in (lambda: os.rmdir(place), lambda: os.rename(place, "/moved"),
                     lambda: os.symlink("/app", place)):
             try:
