@@ -106,7 +106,9 @@ def command_line(
         options = f"nosuid,nodev,size={_SIZE},mode=755"
         lines.append(f"{rootfs.MOUNT} -t tmpfs -o {options} tmpfs {where}")
     lines += ["tar -x -p --no-same-owner -C /", "set +e"]
-    lines.append(f"mkdir -p -- {shlex.quote(cwd)}")  # an agent that removed it gets its verdict
+    # An agent that removed the working directory, or put a file there, gets its verdict.
+    where = shlex.quote(cwd)
+    lines.append(f"[ -d {where} ] || {{ rm -f -- {where}; mkdir -p -- {where}; }}")
     lines.append(f"{shlex.join(inner)} </dev/null {results}>&-")
     lines.append("code=$?")
     lines.append(f"tar -c -C {shlex.quote(targets[-1])} . >&{results} 2>/dev/null")

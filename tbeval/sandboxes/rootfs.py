@@ -4,10 +4,10 @@ One tmpfs is the root and everything writable, so that renames work across it, i
 task's storage limit, and nothing is left on the host's disk whatever happens. On it lie read-only
 views of the machine's programs, and a copy of those parts of its /etc that programs need.
 
-The programs' directories, /etc and a few files in it are mount points, which root inside can
-neither replace nor rename: a command of ours that enters with capabilities must not run a loader, a
-library or a sitecustomize.py that an agent planted. So are /tests and /run, where the verifier's
-private mounts go.
+The programs' directories, /etc with a few files in it and /opt are mount points, which root inside
+can neither replace nor rename: a command of ours that enters with capabilities must not run a
+loader, a library or a sitecustomize.py that an agent planted. So are /tests and /run, where the
+verifier's private mounts go.
 """
 
 import io
@@ -121,7 +121,7 @@ def setup_script(limits: Limits, workdir: str) -> str:
 echo 0 > /proc/sys/user/max_user_namespaces
 echo {SHM_MB * MB // 4096} > /proc/sys/kernel/shmall || :
 tar -x -C / --no-same-owner -p
-for pinned in /etc /tests /run; do {MOUNT} --rbind $pinned $pinned; done
+for pinned in /etc /opt /tests /run; do {MOUNT} --rbind $pinned $pinned; done
 mkdir -p "{workdir}"
 """
 
