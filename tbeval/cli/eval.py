@@ -31,13 +31,16 @@ _LATER = {
     help="What asks the model.",
 )
 @click.option("-n", "--attempts", type=int, metavar="N", help="Attempts at each task.")
-@click.option("-j", "--concurrency", type=int, metavar="J", help="Trials at once.")
+@click.option("-j", "--concurrency", metavar="J", help="Trials at once: a number, or auto.")
 @click.option("--sandbox", type=click.Choice(["bubblewrap", "docker"]), help="Where trials run.")
 @click.option("--turn-limit", type=int, metavar="T", help="Turns after which the agent is stopped.")
 @click.option("--time-multiplier", type=float, metavar="F", help="Scales every task's time limits.")
 @click.option("--base-url", metavar="URL", help="Where the model is served (…/v1).")
 @click.option("--served-model", metavar="NAME", help="The name it is served under.")
 @click.option("--like", metavar="ID", help="Take every other setting from this checkpoint.")
+@click.option(
+    "--retry-unscored", is_flag=True, help="Try cells without a verdict again, however often tried."
+)
 @click.option("--new", is_flag=True, help="Start another run even if one could be continued.")
 @click.option(
     "--show-settings", is_flag=True, help="Print every setting and its origin; run nothing."
@@ -48,7 +51,7 @@ _LATER = {
 @click.option(
     "--reports-dir", type=click.Path(path_type=Path), default=Path("reports"), show_default=True
 )
-def command(checkpoint: str, results_dir: Path, reports_dir: Path, **options: Any) -> None:
+def command(checkpoint: str, results_dir: Path, reports_dir: Path, **given: Any) -> None:
     """Evaluate CHECKPOINT: attempts × tasks, each in a sandbox of its own.
 
     Running the same command again continues an unfinished run. CHECKPOINT may be a pattern
@@ -57,9 +60,10 @@ def command(checkpoint: str, results_dir: Path, reports_dir: Path, **options: An
     from rich.console import Console
 
     console = Console()
-    checkpoints = _checkpoints(checkpoint, options)
+    checkpoints = _checkpoints(checkpoint, given)
     interrupted = False
     for one in checkpoints:
+        options = _with_concurrency(console, one, given)
         if options["show_settings"]:
             _show_settings(console, one, options)
             continue
@@ -84,6 +88,30 @@ def _checkpoints(pattern: str, options: dict[str, Any]) -> "tuple[Checkpoint, ..
             ),
         )
     return catalogue.find(pattern)
+
+
+def _with_concurrency(
+    console: "Console", checkpoint: "Checkpoint", options: dict[str, Any]
+) -> dict[str, Any]:
+    """The options with `-j` as a number; says how `auto` came to its number."""
+    from tbeval.runs.concurrency import automatic
+    from tbeval.settings.base import SettingsError
+
+    said = options["concurrency"]
+    if said is None:
+        return options
+    if said == "auto":
+        choice = automatic(checkpoint.model_copy(update=_agent(options)))
+        console.print(f"-j auto: {choice.trials} ({choice.reason})", markup=False, highlight=False)
+        return options | {"concurrency": choice.trials}
+    try:
+        return options | {"concurrency": int(said)}
+    except ValueError as error:
+        raise SettingsError(f"-j is {said!r}: it must be a number or auto.") from error
+
+
+def _agent(options: dict[str, Any]) -> dict[str, str]:
+    return {"agent": options["agent"]} if options["agent"] else {}
 
 
 def _choices(options: dict[str, Any]) -> "Choices":
@@ -122,6 +150,7 @@ def _request(checkpoint: "Checkpoint", options: dict[str, Any], results_dir: Pat
         tasks=tasks,
         results_dir=results_dir,
         new=options["new"],
+        retry_unscored=options["retry_unscored"],
     )
 
 

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,15 +27,27 @@ class Cell:
         return self.task.id, self.attempt
 
 
-def plan_cells(tasks: Iterable[TaskInfo], attempts: int) -> tuple[Cell, ...]:
+def plan_cells(
+    tasks: Iterable[TaskInfo], attempts: int, expected: Mapping[str, float] | None = None
+) -> tuple[Cell, ...]:
     """All cells of a run, those that may take longest first.
 
     Long trials at the end of a run leave the other places idle. Until a task has a history its
     time limit is the best guess; among equals the first attempts of all tasks come before the
     second ones, so that an interrupted run has seen every task.
+
+    Args:
+        tasks: Of the run.
+        attempts: At each of them.
+        expected: Task id -> seconds that a trial took before, where known.
     """
+    known = expected or {}
+
+    def order(cell: Cell) -> tuple[float, int]:
+        return -known.get(cell.task.id, cell.task.agent_timeout_sec), cell.attempt
+
     cells = [Cell(task, attempt) for task in tasks for attempt in range(1, attempts + 1)]
-    return tuple(sorted(cells, key=lambda cell: (-cell.task.agent_timeout_sec, cell.attempt)))
+    return tuple(sorted(cells, key=order))
 
 
 def new_run_id(now: datetime | None = None) -> str:
@@ -63,18 +75,25 @@ def next_try(cell: Cell, records: Iterable[TrialRecord], trials_dir: Path) -> in
     return 1 + max(tries, default=0)
 
 
-def open_cells(cells: Iterable[Cell], records: Iterable[TrialRecord]) -> tuple[Cell, ...]:
+def open_cells(
+    cells: Iterable[Cell], records: Sequence[TrialRecord], forgiven: int = 0
+) -> tuple[Cell, ...]:
     """The cells that still want a trial, in the order given.
 
     A cell is done when it has a verdict, when its task is broken, or when it was tried
     `MAX_TRIES` times; a cancelled try does not count.
+
+    Args:
+        cells: Of the plan.
+        records: The ledger's.
+        forgiven: So many records at the start do not count as tries (`--retry-unscored`).
     """
     done: set[tuple[str, int]] = set()
     tries: dict[tuple[str, int], int] = {}
-    for record in records:
+    for number, record in enumerate(records):
         if not record.outcome.retried:
             done.add(record.cell)
-        elif record.outcome.reason != "cancelled":
+        elif record.outcome.reason != "cancelled" and number >= forgiven:
             tries[record.cell] = tries.get(record.cell, 0) + 1
     return tuple(
         cell for cell in cells if cell.key not in done and tries.get(cell.key, 0) < MAX_TRIES

@@ -21,6 +21,7 @@ class Scheduler:
         next_try: The number of a cell's next try.
         ledger: Where each record goes before it is reported.
         records: What the ledger holds already; grows as trials end.
+        forgiven: So many of them do not count as tries; see `open_cells`.
     """
 
     run_trial: RunTrial
@@ -28,6 +29,7 @@ class Scheduler:
     ledger: LedgerWriter
     listener: RunListener
     records: list[TrialRecord]
+    forgiven: int = 0
     _running: set[asyncio.Task[TrialRecord]] = field(default_factory=set)
     _stopping: bool = False
 
@@ -41,9 +43,9 @@ class Scheduler:
             OSError: The ledger cannot be written; running trials are stopped first.
         """
         planned = tuple(cells)
-        await self._round(open_cells(planned, self.records), concurrency)
+        await self._round(open_cells(planned, self.records, self.forgiven), concurrency)
         for _ in range(MAX_TRIES - 1):
-            again = open_cells(planned, self.records)
+            again = open_cells(planned, self.records, self.forgiven)
             if self._stopping or not again:
                 return
             self.listener.note(f"trying {len(again)} unscored cells again")

@@ -13,7 +13,7 @@ from tbeval.models.gateway import Gateway
 from tbeval.records.ledger import LedgerWriter, TrialRecord, read_ledger, repair_ledger
 from tbeval.records.run import RunRecord, read_run
 from tbeval.runs.describe import describe_run
-from tbeval.runs.history import verified_before
+from tbeval.runs.history import expected_seconds, verified_before
 from tbeval.runs.logs import run_log
 from tbeval.runs.plan import Cell, next_try, open_cells, plan_cells
 from tbeval.runs.progress import PlainProgress
@@ -46,6 +46,7 @@ class Request:
     tasks: Sequence[TaskInfo]
     results_dir: Path
     new: bool = False
+    retry_unscored: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,18 @@ class Finding:
         run, done = self.run, len(self.cells) - len(self.open)
         what = (
             f"{run.checkpoint} on {run.subset} with {run.agent} in {run.sandbox}: "
-            f"{len(run.tasks)} tasks × {run.attempts} attempts = {run.planned} cells"
+            f"{_count(len(run.tasks), 'task')} × {_count(run.attempts, 'attempt')} = "
+            f"{_count(run.planned, 'cell')}"
         )
         if self.directory is None:
             return f"{what}, {concurrency} at once; run {run.run_id}"
         if not self.open:
             return f"{what}; run {run.run_id} is finished (--new starts another)"
         return f"{what}; continuing run {run.run_id}: {done} done, {len(self.open)} to go"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def find(request: Request) -> Finding:
@@ -93,10 +99,15 @@ def find(request: Request) -> Finding:
     directory = None
     if not request.new:
         directory = newest_with(request.results_dir, run.checkpoint, run.fingerprint)
-    if directory is None:
-        return Finding(run, None, cells, cells)
-    records = read_ledger(ledger_path(directory)).records
-    return Finding(read_run(directory), directory, cells, open_cells(cells, records))
+    records: tuple[TrialRecord, ...] = ()
+    if directory is not None:
+        run = read_run(directory)
+        records = read_ledger(ledger_path(directory)).records
+    forgiven = len(records) if request.retry_unscored else 0
+    if open_cells(cells, records, forgiven):
+        expected = expected_seconds(request.results_dir, request.checkpoint.id)
+        cells = plan_cells(request.tasks, request.options.attempts, expected)
+    return Finding(run, directory, cells, open_cells(cells, records, forgiven))
 
 
 def _check_tasks(request: Request) -> None:
@@ -220,6 +231,7 @@ async def _run_cells(
             ledger=writer,
             listener=listener,
             records=records,
+            forgiven=len(records) if request.retry_unscored else 0,
         )
         with _interrupts(scheduler, listener):
             await scheduler.run(finding.cells, request.options.concurrency)

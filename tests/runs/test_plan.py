@@ -64,3 +64,13 @@ def test_a_verdict_after_an_unscored_try_closes_the_cell() -> None:
     first = make_trial("a", 1, Outcome.SANDBOX)
     assert open_cells(cells, [first]) == cells
     assert open_cells(cells, [first, make_trial("a", 1, Outcome.UNSOLVED, number=2)]) == ()
+
+
+def test_forgiven_tries_do_not_count_but_verdicts_do() -> None:
+    cells = plan_cells([make_task(name) for name in "ab"], 1)
+    tries = [make_trial("a", 1, Outcome.VERIFIER, number=n) for n in range(1, MAX_TRIES + 1)]
+    records = [*tries, make_trial("b", 1, Outcome.UNSOLVED)]
+    assert open_cells(cells, records) == ()
+    assert [cell.task.id for cell in open_cells(cells, records, forgiven=4)] == ["a"]
+    again = [make_trial("a", 1, Outcome.VERIFIER, number=MAX_TRIES + n) for n in range(1, 4)]
+    assert open_cells(cells, records + again, forgiven=4) == ()
