@@ -9,7 +9,9 @@ from pathlib import Path
 @contextmanager
 def run_log(directory: Path) -> Iterator[None]:
     """Send the log of tbeval and harbor to the run's log.txt while the context lasts."""
-    handler = logging.FileHandler(directory / "log.txt", encoding="utf-8")
+    handler = logging.FileHandler(
+        directory / "log.txt", encoding="utf-8", errors="backslashreplace"
+    )
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     handler.setLevel(logging.INFO)
     loggers = [logging.getLogger("tbeval"), logging.getLogger("harbor")]

@@ -23,7 +23,7 @@ from tbeval.models.gateway import Gateway, TrialUsage
 from tbeval.records.agent_report import AgentReport
 from tbeval.records.ledger import TrialRecord
 from tbeval.records.sandbox import ReportsSandbox, SandboxReport
-from tbeval.records.verdict import VerifierReport
+from tbeval.records.verdict import VerifierReport, VerifierStatus
 from tbeval.runs.outcome import Decision, Evidence, Failure, decide
 from tbeval.runs.phases import PhaseClock
 from tbeval.runs.plan import Cell, trial_id
@@ -154,7 +154,8 @@ class TrialRunner:
         )
 
     def _message(self, decision: Decision) -> str:
-        text = self.scrub(decision.error_message)
+        # What an error quotes may be half a surrogate pair, which no file takes.
+        text = self.scrub(decision.error_message).encode(errors="backslashreplace").decode()
         return text if len(text) <= _MESSAGE_CHARS else text[:_MESSAGE_CHARS] + " …"
 
 
@@ -218,6 +219,8 @@ class _Execution:
             return VerifierReport.model_validate_json(path.read_bytes())
         except FileNotFoundError:
             return None
+        except (OSError, ValueError) as error:  # not ours: a directory, or no report
+            return VerifierReport(status=VerifierStatus.CRASHED, message=f"{path.name}: {error}")
 
     @property
     def sandbox_report(self) -> SandboxReport | None:
