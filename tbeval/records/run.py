@@ -108,5 +108,9 @@ def read_run(directory: Path) -> RunRecord:
         return RunRecord.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError as error:
         raise RunFileError(f"{directory} is not a run: it has no {RUN_FILE}.") from error
-    except (ValueError, ValidationError) as error:
-        raise RunFileError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise RunFileError(f"{path} cannot be read: {where}: {first['msg']}.") from error
+    except ValueError as error:
+        raise RunFileError(f"{path} cannot be read: {error}") from error

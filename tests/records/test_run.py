@@ -34,3 +34,11 @@ def test_the_fingerprint_follows_what_affects_a_score() -> None:
     assert fingerprint({"x": 2, "y": {"a": 1, "b": 2}}, (task,)) != base
     changed = task.model_copy(update={"digest": "e"})
     assert fingerprint({"x": 1, "y": {"a": 1, "b": 2}}, (changed,)) != base
+
+
+def test_a_run_file_of_another_form_is_refused_by_the_key_that_does_not_fit(tmp_path: Path) -> None:
+    write_run(tmp_path, make_run(["a"], 1))
+    path = tmp_path / "run.toml"
+    path.write_text("of_later = 1\n" + path.read_text())
+    with pytest.raises(RunFileError, match=r"run\.toml cannot be read: of_later: "):
+        read_run(tmp_path)
