@@ -35,12 +35,18 @@ _LATER = {
 @click.option("--sandbox", type=click.Choice(["bubblewrap", "docker"]), help="Where trials run.")
 @click.option("--turn-limit", type=int, metavar="T", help="Turns after which the agent is stopped.")
 @click.option("--time-multiplier", type=float, metavar="F", help="Scales every task's time limits.")
-@click.option("--base-url", metavar="URL", help="Where the model is served (…/v1).")
+@click.option(
+    "--base-url",
+    metavar="URL",
+    multiple=True,
+    help="Where the model is served (…/v1); several, or with commas, for replicas.",
+)
 @click.option("--served-model", metavar="NAME", help="The name it is served under.")
 @click.option("--like", metavar="ID", help="Take every other setting from this checkpoint.")
 @click.option(
     "--retry-unscored", is_flag=True, help="Try cells without a verdict again, however often tried."
 )
+@click.option("--no-preflight", is_flag=True, help="Skip the checks at the start (see doctor).")
 @click.option("--new", is_flag=True, help="Start another run even if one could be continued.")
 @click.option(
     "--show-settings", is_flag=True, help="Print every setting and its origin; run nothing."
@@ -121,10 +127,9 @@ def _choices(options: dict[str, Any]) -> "Choices":
     for name, flag in (("attempts", "-n"), ("concurrency", "-j"), ("turn_limit", "--turn-limit")):
         if options[name] is not None and options[name] < 1:
             raise SettingsError(f"{flag} is {options[name]}: it must be 1 or more.")
-    if options["time_multiplier"] is not None and not options["time_multiplier"] > 0:
-        raise SettingsError(
-            f"--time-multiplier is {options['time_multiplier']}: it must be above 0."
-        )
+    factor = options["time_multiplier"]
+    if factor is not None and not 0 < factor < float("inf"):
+        raise SettingsError(f"--time-multiplier is {factor}: it must be a number above 0.")
     return Choices(**{name: options[name] for name in Choices.model_fields})
 
 
@@ -151,6 +156,7 @@ def _request(checkpoint: "Checkpoint", options: dict[str, Any], results_dir: Pat
         results_dir=results_dir,
         new=options["new"],
         retry_unscored=options["retry_unscored"],
+        preflight=not options["no_preflight"],
     )
 
 

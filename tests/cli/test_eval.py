@@ -1,0 +1,16 @@
+"""`tbeval eval`: what it refuses before it looks for anything."""
+
+import pytest
+from click.testing import CliRunner
+
+from tbeval.cli.eval import command
+from tbeval.settings.base import SettingsError
+
+
+@pytest.mark.parametrize("factor", ["inf", "nan", "0", "-1"])
+def test_a_time_multiplier_is_a_number_above_0(factor: str) -> None:
+    asked = ["nop", "--show-settings", f"--time-multiplier={factor}"]
+    error = CliRunner().invoke(command, asked).exception
+    assert isinstance(error, SettingsError)
+    assert "--time-multiplier is" in str(error)
+    assert "above 0" in str(error)
