@@ -122,6 +122,7 @@ class ReportVerifier(Verifier):
         Raises:
             VerifierError: There is no verdict; see the subclasses.
         """
+        self._clear(REPORT_FILE)  # so that nothing planted can stand where ours fails to come
         report = await self._report()
         self._write(REPORT_FILE, report.model_dump_json(indent=1).encode())
         if report.status is not VerifierStatus.OK:
@@ -137,6 +138,7 @@ class ReportVerifier(Verifier):
         except Exception as error:
             status = self._blame(error)
             message = f"{type(error).__name__}: {error}"[:1000]
+            message = message.encode(errors="backslashreplace").decode()
             self.logger.warning("No verdict: %s", status, exc_info=True)
         return VerifierReport(status=status, message=message, seconds=time.monotonic() - began)
 
@@ -192,12 +194,18 @@ class ReportVerifier(Verifier):
         """
         directory = Path(self.trial_paths.verifier_dir)
         directory.mkdir(parents=True, exist_ok=True)
+        self._clear(name)
         path = directory / name
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
         temporary = directory.parent / f".{name}.new"
         temporary.write_bytes(content)
         temporary.replace(path)
+
+    def _clear(self, name: str) -> None:
+        path = Path(self.trial_paths.verifier_dir) / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
     def _task_env(self) -> dict[str, str]:
         merged = {
