@@ -12,11 +12,14 @@ from tbeval.records.run import LEDGER_FILE
 def verified_before(results_dir: Path, digest: str) -> bool:
     """Whether a task, as it is now, has been verified within its limit on this host.
 
-    Any verdict says so, the oracle's best: then a verifier that runs out of time was slowed down
-    by what the agent left, and that is the agent's doing.
+    Any verdict of its tests says so, the oracle's best: then a verifier that runs out of time was
+    slowed down by what the agent left, and that is the agent's doing. A verifier that did not come
+    to its end (an error class stands beside the verdict, or there is none) says nothing, however
+    many tests it had collected: else the second try would take the first one's time-out for proof.
     """
     return any(
-        record.task_digest == digest and record.tests.total for record in _records(results_dir, "*")
+        record.task_digest == digest and record.outcome.scored and not record.error_class
+        for record in _records(results_dir, "*")
     )
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tbeval.records.outcome import Outcome
+from tbeval.records.verdict import TestCounts
 from tbeval.runs.history import expected_seconds, verified_before
 from tbeval.runs.plan import plan_cells
 from tests.made_up_runs import make_run, make_task, make_trial, write_made_up
@@ -41,3 +42,17 @@ def test_unscored_and_broken_ledgers_are_no_evidence(tmp_path: Path) -> None:
     write(tmp_path, "oracle", "r3", [("a", 1, 0)])
     assert verified_before(tmp_path, "d")
     assert not verified_before(tmp_path, "another")
+
+
+def test_a_verifier_that_ran_out_of_time_is_no_proof_that_it_does_not(tmp_path: Path) -> None:
+    """The second try would take the first one's time-out for proof, and score it as the model's."""
+    late = make_trial(
+        "a",
+        1,
+        Outcome.VERIFIER,
+        error_class="VerifierTimeout",
+        tests=TestCounts(passed=2, failed=1, total=3),
+        task_digest="d",
+    )
+    write_made_up(tmp_path, make_run(["a"], 2), [late])
+    assert not verified_before(tmp_path, "d")
