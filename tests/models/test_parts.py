@@ -7,7 +7,12 @@ from email.utils import format_datetime
 
 import pytest
 
-from tbeval.models.gateway.health import LONGEST_DELAY_SEC, Health, backoff
+from tbeval.models.gateway.health import (
+    LONGEST_DELAY_SEC,
+    LONGEST_WITHOUT_PROBE_SEC,
+    Health,
+    backoff,
+)
 from tbeval.models.gateway.reply import BadReplyError, read_reply, read_stream, shown
 from tbeval.models.gateway.trial import PauseClock
 from tbeval.models.gateway.upstream import _retry_after
@@ -47,6 +52,21 @@ def test_calls_that_wait_at_the_same_time_count_once() -> None:
         assert clock.waiting
     assert not clock.waiting
     assert 16 <= clock.seconds < 17
+
+
+@pytest.mark.parametrize("asked", [86_400.0, float("inf")])
+async def test_no_answer_can_hold_up_all_calls_for_long(asked: float) -> None:
+    health = Health()
+    ticket = health.try_admit()
+    assert ticket is not None
+    health.failed(ticket, "HTTP 429", asked)
+    assert health.try_admit() is None
+    with pytest.MonkeyPatch.context() as patch:
+        later = time.monotonic() + LONGEST_WITHOUT_PROBE_SEC + 1
+        patch.setattr(time, "monotonic", lambda: later)
+        probe = health.try_admit()
+    assert probe is not None
+    assert probe.probe
 
 
 async def test_down_endpoint_is_tried_by_one_call_after_the_other() -> None:

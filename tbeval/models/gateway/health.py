@@ -10,6 +10,9 @@ LONGEST_DELAY_SEC = 30.0
 #: While the endpoint is down, calls go one by one in this distance. The one before may be
 #: generating for minutes: nobody waits for its end.
 PROBE_DISTANCE_SEC = 5.0
+#: Longest time without a probe, whatever one answer asked for: a single header of a day (or `inf`)
+#: must not hold up the calls of all trials.
+LONGEST_WITHOUT_PROBE_SEC = 60.0
 
 
 def backoff(failures: int, retry_after: float | None = None) -> float:
@@ -89,16 +92,21 @@ class Health:
         """A call was answered: an endpoint that was down is up, unless the call is older."""
         self.successes += 1
         if self.down_since is not None and ticket.began >= self.down_since:
-            self.down_since = None
-            self._failures = 0
-            self._recovered.set()
+            self.give_another_chance()
+
+    def give_another_chance(self) -> None:
+        """Let calls go again, as if one had been answered."""
+        self.down_since = None
+        self._failures = 0
+        self._recovered.set()
 
     def failed(self, ticket: Ticket, reason: str, retry_after: float | None) -> None:
         """A call found the endpoint away or overloaded."""
         now = time.monotonic()
         if not self.down or ticket.probe:
             self._failures += 1
-            self._next_probe = now + backoff(self._failures, retry_after)
+            delay = backoff(self._failures, retry_after)
+            self._next_probe = now + min(delay, LONGEST_WITHOUT_PROBE_SEC)
         if self.down_since is None:
             self.down_since = now
             self._recovered = asyncio.Event()
