@@ -127,10 +127,10 @@ class GatewayLLM(BaseLLM):
             ) from error
         text = data.decode(errors="replace")
         if status != 200:  # noqa: PLR2004 - HTTP's OK
-            raise self._fault(status, text)
+            raise self._fault(status, text, _size(body))
         return self._answer(text)
 
-    def _fault(self, status: int, text: str) -> Exception:
+    def _fault(self, status: int, text: str, prompt_bytes: int) -> Exception:
         spent = budget_hit(text)
         if status == _MARKED and spent is not None:
             return BudgetSpentError(spent)
@@ -138,7 +138,11 @@ class GatewayLLM(BaseLLM):
             return CallsRefusedError("The trial's model calls are refused: its time is over.")
         quoted = f"HTTP {status}: {text[:_QUOTE_LIMIT]}"
         if status in _BAD_REQUESTS:
-            if any(words in text.lower() for words in _OVERFLOWS):
+            # A first prompt of fewer bytes than the window has tokens does fit: what the server
+            # says then tells of its settings, and all trials would be the model's zeros.
+            first = not self._answered and self.failure is None
+            fits = first and prompt_bytes < self._context_window
+            if not fits and any(words in text.lower() for words in _OVERFLOWS):
                 overflow: Exception = ContextLengthExceededError(quoted)
                 return overflow
             if self._answered:
@@ -181,3 +185,7 @@ class GatewayLLM(BaseLLM):
         self.tokens_out += found.completion_tokens
         self.tokens_cached += found.cache_tokens
         return found
+
+
+def _size(body: dict[str, Any]) -> int:
+    return sum(len(str(message["content"]).encode()) for message in body["messages"])

@@ -134,12 +134,12 @@ async def test_an_overflow_without_summaries(
     assert ran.calls == 2
 
 
-@pytest.mark.parametrize("after", [0, 1, 3])
+@pytest.mark.parametrize(("after", "window"), [(0, 2048), (1, 32768), (3, 32768)])
 async def test_an_overflow_that_no_summary_helps(
-    environment: BubblewrapEnvironment, tmp_path: Path, after: int
+    environment: BubblewrapEnvironment, tmp_path: Path, after: int, window: int
 ) -> None:
     script = in_turns(*[reply("ls\n")] * after, overflow(OVERFLOWS["vllm"]))
-    ran = await run_agent(environment, script, tmp_path)
+    ran = await run_agent(environment, script, tmp_path, window=window)
     assert ran.error_class == "ContextLengthExceededError"
     assert ran.report.stop_reason is StopReason.CONTEXT_LIMIT
     assert ran.calls - after <= 4
@@ -222,6 +222,8 @@ FAULTS: dict[str, tuple[Reply, str, StopReason]] = {
     "reset": (Reply(cut_after=-1), "EndpointDownError", StopReason.ENDPOINT_DOWN),
     "no choices": (Reply(no_choices=True), "EndpointDownError", StopReason.ENDPOINT_DOWN),
     "bad": (Reply("what?", status=400), "AgentCrashedError", StopReason.CRASHED),
+    # ... of a first prompt that is far shorter than the window that the server told
+    "too long": (overflow(OVERFLOWS["vllm"]), "AgentCrashedError", StopReason.CRASHED),
 }
 
 
