@@ -91,6 +91,7 @@ class LedgerWriter:
         Raises:
             OSError: The disk is full or gone; whatever was written in part is taken back, so that
                 the ledger still ends with a whole line.
+            LedgerError: Somebody deleted the ledger: no line would be found again.
         """
         start = self._file.seek(0, os.SEEK_END)
         line = record.to_line()
@@ -103,6 +104,11 @@ class LedgerWriter:
             with contextlib.suppress(OSError):  # the next reader repairs what cannot be now
                 self._file.truncate(start)
             raise
+        if os.fstat(self._file.fileno()).st_nlink == 0:
+            raise LedgerError(
+                f"{self._file.name} was deleted while the run was going on; its trials are lost. "
+                "Run the same command again to start another run."
+            )
 
     def close(self) -> None:
         """Close the file."""

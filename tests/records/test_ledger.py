@@ -92,5 +92,14 @@ def test_a_full_disk_leaves_whole_lines() -> None:
     assert caught.value.errno == errno.ENOSPC
 
 
+def test_a_ledger_that_was_deleted_takes_no_more_trials(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    with LedgerWriter(path) as writer:
+        writer.append(record())
+        path.unlink()
+        with pytest.raises(LedgerError, match="was deleted while the run was going on"):
+            writer.append(record(attempt=2))
+
+
 def test_an_absent_ledger_is_empty(tmp_path: Path) -> None:
     assert read_ledger(tmp_path / "none").records == ()
