@@ -22,6 +22,7 @@ from tbeval.agents.errors import ERROR_POLICY_OVERRIDES
 from tbeval.models.gateway import Gateway, TrialUsage
 from tbeval.records.agent_report import AgentReport
 from tbeval.records.ledger import TrialRecord
+from tbeval.records.outcome import StopReason
 from tbeval.records.sandbox import ReportsSandbox, SandboxReport
 from tbeval.records.verdict import VerifierReport, VerifierStatus
 from tbeval.runs.outcome import Decision, Evidence, Failure, decide
@@ -117,7 +118,7 @@ class TrialRunner:
                 cancelled=execution.cancelled,
                 created=execution.created,
                 failure=execution.failure,
-                endpoint_failure=usage.endpoint_failure,
+                endpoint_failure=usage.endpoint_failure or _silence(usage, agent),
                 agent=agent,
                 verifier=verifier,
                 sandbox=sandbox,
@@ -157,6 +158,18 @@ class TrialRunner:
         # What an error quotes may be half a surrogate pair, which no file takes.
         text = self.scrub(decision.error_message).encode(errors="backslashreplace").decode()
         return text if len(text) <= _MESSAGE_CHARS else text[:_MESSAGE_CHARS] + " …"
+
+
+def _silence(usage: TrialUsage, agent: AgentReport | None) -> str:
+    """What to say of an endpoint that took calls and answered none until the time was over.
+
+    A server that hangs looks like a slow model; but a trial in which the model never said a word
+    says nothing about it.
+    """
+    timed_out = agent is not None and agent.stop_reason is StopReason.TIME_LIMIT
+    if not timed_out or not usage.calls or usage.finish_reasons or usage.bad_requests:
+        return ""
+    return "the endpoint took the agent's first call and did not answer it in all of its time"
 
 
 _NO_VERDICT = VerifierReport.model_validate({"status": "no report"})
