@@ -1,8 +1,9 @@
 """What a sandbox sees as its file system.
 
-One tmpfs is the root and everything writable, so that renames work across it, its size is the
-task's storage limit, and nothing is left on the host's disk whatever happens. On it lie read-only
-views of the machine's programs, and a copy of those parts of its /etc that programs need.
+One tmpfs is the root and everything writable, so that renames work across it (but for the mount
+points named below), its size is the task's storage limit, and nothing is left on the host's disk
+whatever happens. On it lie read-only views of the machine's programs, and a copy of those parts of
+its /etc that programs need.
 
 The programs' directories, /etc with a few files in it and /opt are mount points, which root inside
 can neither replace nor rename: a command of ours that enters with capabilities must not run a
