@@ -15,12 +15,15 @@ from tbeval import __version__
 _COMMANDS = {
     "eval": "tbeval.cli.eval",
     "show": "tbeval.cli.show",
+    "status": "tbeval.cli.status",
+    "runs": "tbeval.cli.runs",
     "checkpoints": "tbeval.cli.checkpoints",
     "serve": "tbeval.cli.serve",
+    "doctor": "tbeval.cli.doctor",
 }
 
 #: Commands that are announced but not there yet: they say so and exit with 2.
-_LATER = ("report", "compare", "gate", "tasks", "protocols", "doctor", "status", "import", "export")
+_LATER = ("report", "compare", "gate", "tasks", "protocols", "import", "export")
 
 
 class LazyGroup(click.RichGroup):

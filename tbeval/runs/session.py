@@ -13,9 +13,11 @@ from tbeval.models.gateway import Gateway
 from tbeval.records.ledger import LedgerWriter, TrialRecord, read_ledger, repair_ledger
 from tbeval.records.run import RunRecord, read_run
 from tbeval.runs.describe import describe_run
+from tbeval.runs.following import calls_at, following, longest_limits
 from tbeval.runs.history import expected_seconds, verified_before
 from tbeval.runs.logs import run_log
 from tbeval.runs.plan import Cell, next_try, open_cells, plan_cells
+from tbeval.runs.preflight import Subject, before_run
 from tbeval.runs.progress import PlainProgress
 from tbeval.runs.scheduler import Scheduler
 from tbeval.runs.serving import serving
@@ -47,6 +49,7 @@ class Request:
     results_dir: Path
     new: bool = False
     retry_unscored: bool = False
+    preflight: bool = True
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,9 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
         SettingsError: The endpoint, the sandbox or the run's lock is not available.
         OSError: The disk is full; everything before is intact.
     """
+    if request.preflight:
+        subject = Subject(request.checkpoint, request.options, request.tasks, request.results_dir)
+        await before_run(subject, listener)
     reap()
     await check_bubblewrap()
     if not request.checkpoint.model_copy(update={"agent": request.options.agent}).needs_model:
@@ -221,20 +227,28 @@ async def _run_cells(
     records = list(ledger.records)
 
     async def run_trial(cell: Cell, try_number: int) -> TrialRecord:
-        listener.trial_started(runner.name_of(cell, try_number), *cell.key, try_number)
-        return await runner.run(cell, try_number, listener.trial_phase)
+        follower.trial_started(runner.name_of(cell, try_number), *cell.key, try_number)
+        return await runner.run(cell, try_number, follower.trial_phase)
 
+    followed = following(
+        directory,
+        listener,
+        concurrency=request.options.concurrency,
+        calls=calls_at(runner.model.gateway if runner.model else None),
+        limits=longest_limits(request.tasks, request.options.time_multiplier),
+    )
     with LedgerWriter(path) as writer:
-        scheduler = Scheduler(
-            run_trial=run_trial,
-            next_try=lambda cell: next_try(cell, records, directory / "trials"),
-            ledger=writer,
-            listener=listener,
-            records=records,
-            forgiven=len(records) if request.retry_unscored else 0,
-        )
-        with _interrupts(scheduler, listener):
-            await scheduler.run(finding.cells, request.options.concurrency)
+        async with followed as follower:
+            scheduler = Scheduler(
+                run_trial=run_trial,
+                next_try=lambda cell: next_try(cell, records, directory / "trials"),
+                ledger=writer,
+                listener=follower,
+                records=records,
+                forgiven=len(records) if request.retry_unscored else 0,
+            )
+            with _interrupts(scheduler, listener):
+                await scheduler.run(finding.cells, request.options.concurrency)
 
 
 @contextmanager

@@ -62,7 +62,8 @@ def test_a_trial_that_has_its_line_does_not_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("age", "pid"), XX
+    ("age", "pid"), [(STALE_SEC + 1, None), (-STALE_SEC - 1, None), (1, 2**22 + 1)]
+)
 def test_a_run_that_was_killed_does_not_run(tmp_path: Path, age: float, pid: int | None) -> None:
     status = read_status(make(tmp_path, running("a", 2, 96), age=age, pid=pid), NOW)
     assert status.state == "unfinished"
