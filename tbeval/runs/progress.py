@@ -106,7 +106,11 @@ class PlainProgress:
         self._say(sentence)
 
     def _say(self, sentence: str) -> None:
-        self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+        try:
+            self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+        except SystemExit:
+            # What rich makes of a reader that went away (`| head`); it prints nothing more then.
+            _log.warning("nobody reads the output any more; the run goes on")
 
 
 class LiveProgress(PlainProgress):

@@ -1,0 +1,33 @@
+"""Telling how a run goes on must never end it."""
+
+import os
+import subprocess
+import sys
+
+_RUN = """
+import sys
+from rich.console import Console
+from tbeval.runs.progress import PlainProgress, Tally
+
+listener = PlainProgress(Console(), Tally(planned=1))
+for _ in range(2):
+    listener.note("a line that nobody reads")
+print("the run went on", file=sys.stderr)
+"""
+
+
+def test_a_run_goes_on_when_nobody_reads_its_output_any_more() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _RUN],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert done.returncode == 0
+    assert done.stderr.endswith("the run went on\n")
