@@ -42,9 +42,20 @@ def check_writable(directory: Path, option: str) -> None:
 
 
 def create_run(results_dir: Path, run: RunRecord) -> Path:
-    """Make the directory of a new run, with its run.toml."""
+    """Make the directory of a new run, with its run.toml.
+
+    Raises:
+        SettingsError: The checkpoint's directory belongs to somebody else, or is none.
+        OSError: The disk is full.
+    """
     directory = results_dir / run.checkpoint / run.run_id
-    directory.mkdir(parents=True)
+    try:
+        directory.mkdir(parents=True)
+    except (PermissionError, NotADirectoryError, FileExistsError) as error:
+        raise SettingsError(
+            f"The directory {directory} cannot be made ({error.strerror}): mend the permissions of "
+            f"{directory.parent}, or choose another place with --results-dir."
+        ) from error
     # While a trial runs, harbor's config.json holds its address at the gateway: nobody else's.
     (directory / "trials").mkdir(mode=0o700)
     (directory / "model").mkdir()
