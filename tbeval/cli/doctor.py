@@ -8,6 +8,8 @@ import rich_click as click
 from click.exceptions import Exit
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
     from tbeval.runs.preflight import Finding, Subject
@@ -59,7 +61,7 @@ def command(
         raise Exit(1)
 
 
-def _subject(name: str | None, choices: dict[str, object], results_dir: Path) -> "Subject":
+def _subject(name: str | None, choices: "Mapping[str, object]", results_dir: Path) -> "Subject":
     from tbeval.runs.preflight import Subject
     from tbeval.settings.checkpoint import Checkpoint
     from tbeval.settings.checkpoints import load_checkpoints

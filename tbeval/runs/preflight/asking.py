@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 
 from tbeval.models.endpoint import Endpoint, EndpointError
-from tbeval.models.gateway.reply import Reply, read_reply, shown
+from tbeval.models.gateway.reply import BadReplyError, Reply, read_reply, shown
 from tbeval.models.gateway.request import BYTES_PER_TOKEN, upstream_body
 
 CALL_SEC = 180.0
@@ -54,7 +54,7 @@ async def ask(endpoint: Endpoint, prompt: str, *, max_tokens: int, seed: int = 0
         raise EndpointError(f"{url} answers HTTP {response.status}: {told}")
     try:
         reply = read_reply(raw)
-    except ValueError as error:
+    except BadReplyError as error:
         raise EndpointError(f"{url} does not answer as OpenAI's API does: {told}") from error
     return Answer(reply, time.monotonic() - began, _skew(date))
 

@@ -87,7 +87,7 @@ async def test_a_run_is_refused_where_results_cannot_be_written(tmp_path: Path) 
 
     (tmp_path / "file").write_text("")
     listener = PlainProgress(Console(), Tally(planned=1))
-    with pytest.raises(SettingsError, match="cannot be written.*--no-preflight"):
+    with pytest.raises(SettingsError, match=r"cannot be written.*--no-preflight"):
         await before_run(subject(tmp_path / "file"), listener)
 
 
