@@ -102,4 +102,7 @@ def _sentence(error: Exception) -> str | None:
             f"the disk is full{where}. Everything before is intact: free space and run the same "
             "command again."
         )
+    if isinstance(error, OSError) and error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        where = visible(str(error.filename or "a file"))
+        return f"{where} cannot be used ({error.strerror}): mend its permissions or its owner."
     return None

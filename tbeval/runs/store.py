@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tbeval.records.run import LEDGER_FILE, RUN_FILE, RunRecord, read_run, write_run
+from tbeval.records.run import (
+    LEDGER_FILE,
+    RUN_FILE,
+    RunFileError,
+    RunRecord,
+    read_run,
+    write_run,
+)
 from tbeval.settings.base import SettingsError
 
 
@@ -72,12 +79,12 @@ def runs_of(results_dir: Path, checkpoint: str) -> tuple[Path, ...]:
 def newest_with(results_dir: Path, checkpoint: str, fingerprint: str) -> Path | None:
     """The newest run of a checkpoint with these settings, or None.
 
-    Raises:
-        RunFileError: A run.toml cannot be read.
+    A run whose run.toml cannot be read is nobody's to continue: commands that name it say why.
     """
     for directory in runs_of(results_dir, checkpoint):
-        if read_run(directory).fingerprint == fingerprint:
-            return directory
+        with contextlib.suppress(RunFileError):
+            if read_run(directory).fingerprint == fingerprint:
+                return directory
     return None
 
 

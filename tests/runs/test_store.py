@@ -1,15 +1,32 @@
-"""Where a run cannot be made."""
+"""Runs on disk: one writer each, the newest with the same settings found, nothing half-made."""
 
 from pathlib import Path
 
 import pytest
 
-from tbeval.runs.store import create_run
-from tbeval.settings.base import SettingsError
+from tbeval.runs.store import RunLockedError, create_run, newest_with, run_lock
 from tests.made_up_runs import make_run
 
 
-def test_a_file_where_the_checkpoints_directory_should_be_is_told(tmp_path: Path) -> None:
-    (tmp_path / "iter335").touch()
-    with pytest.raises(SettingsError, match=r"iter335.* cannot be made .*--results-dir"):
-        create_run(tmp_path, make_run(["a"], 1))
+def test_the_newest_run_with_the_same_settings_is_found_past_broken_ones(tmp_path: Path) -> None:
+    for number, fingerprint in enumerate("aabc", start=1):
+        run = make_run(["t"], 1, run_id=f"2026010{number}-000000-x", fingerprint=fingerprint)
+        create_run(tmp_path, run)
+    (tmp_path / "iter335" / "20260103-000000-x" / "run.toml").write_text("= broken")
+    found = newest_with(tmp_path, "iter335", "a")
+    assert found is not None
+    assert found.name == "20260102-000000-x"
+    assert newest_with(tmp_path, "iter335", "b") is None, "its run.toml is broken"
+    assert newest_with(tmp_path, "iter351", "a") is None
+
+
+def test_a_run_has_one_writer_until_it_lets_go(tmp_path: Path) -> None:
+    directory = create_run(tmp_path, make_run(["t"], 1))
+    with run_lock(directory):
+        with (
+            pytest.raises(RunLockedError, match="is being written by process"),
+            run_lock(directory),
+        ):
+            pass
+    with run_lock(directory):
+        pass
