@@ -19,6 +19,7 @@ _COLUMNS = (
     "unscored",
     "state",
 )
+_WIDTH = 160
 
 
 @click.command("runs")
@@ -87,7 +88,8 @@ def _print(rows: list[dict[str, Any]]) -> None:
         if "planned" in row:
             shown["done"] = f"{row['done']}/{row['planned']}"
         table.add_row(*(Text(visible(str(shown.get(column, "-")))) for column in _COLUMNS))
-    console = Console()
+    # On a narrow terminal a line goes on below: a folded column is harder to read, or to grep.
+    console = Console(width=max(Console().width, _WIDTH))
     console.print(table)
     for row in rows:
         if "error" in row:
