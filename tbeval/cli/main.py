@@ -2,6 +2,7 @@
 
 import errno
 import importlib
+import io
 import os
 import sys
 from typing import override
@@ -57,6 +58,9 @@ def main() -> None:
 
     Exit codes: 0 done, 1 an error of ours, 2 a mistake in what was asked, 130 interrupted.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # an ASCII log gets \xd7 for ×
     try:
         code = cli.main(standalone_mode=False)
     except Exit as exit_:
@@ -105,4 +109,11 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         where = visible(str(error.filename or "a file"))
         return f"{where} cannot be used ({error.strerror}): mend its permissions or its owner."
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        return "the working directory is gone: change into one that exists."
+    if isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE}:
+        return (
+            "too many files are open for so many trials at once: use a smaller -j, or raise the "
+            "limit (ulimit -n). Everything before is intact."
+        )
     return None

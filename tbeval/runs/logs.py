@@ -1,17 +1,25 @@
 """A run's log.txt: everything that tbeval and harbor log, and nothing on the screen."""
 
+import contextlib
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import override
+
+
+class _QuietHandler(logging.FileHandler):
+    """A log that cannot be written must not put its text, which may be a model's, on the screen."""
+
+    @override
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Say nothing: a full disk ends the run by its ledger."""
 
 
 @contextmanager
 def run_log(directory: Path) -> Iterator[None]:
     """Send the log of tbeval and harbor to the run's log.txt while the context lasts."""
-    handler = logging.FileHandler(
-        directory / "log.txt", encoding="utf-8", errors="backslashreplace"
-    )
+    handler = _QuietHandler(directory / "log.txt", encoding="utf-8", errors="backslashreplace")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     handler.setLevel(logging.INFO)
     loggers = [logging.getLogger("tbeval"), logging.getLogger("harbor")]
@@ -27,4 +35,5 @@ def run_log(directory: Path) -> Iterator[None]:
             logger.removeHandler(handler)
             logger.propagate = propagate
             logger.setLevel(level)
-        handler.close()
+        with contextlib.suppress(OSError):  # what a full disk refused is refused again
+            handler.close()

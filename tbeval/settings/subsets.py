@@ -12,6 +12,9 @@ from tbeval.settings.wording import listed, nearest
 #: A task id becomes part of directory, container and URL names.
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
+#: Trial ids (task, attempt, try, run) are names of files and sandboxes.
+MAX_TASK_ID = 120
+
 
 def list_subsets(directory: Path | None = None) -> dict[str, Path]:
     """The files of all known subsets by name; those under `directory` before the shipped ones.
@@ -74,6 +77,11 @@ def _check_tasks(subset: Subset, layer: Layer) -> None:
             raise SettingsError(
                 f"{where}: a task id is made of letters, digits, dots, dashes and underscores, "
                 f"not {task!r}."
+            )
+        if len(task) > MAX_TASK_ID:
+            raise SettingsError(
+                f"{where}: a task id of {len(task)} characters does not fit into the names of "
+                f"trials: take at most {MAX_TASK_ID}."
             )
         if task in seen:
             raise SettingsError(f"{where}: task {task} stands in the list twice.")

@@ -3,12 +3,13 @@
 import asyncio
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.commands import DEMO, tbeval
+from tests.e2e.commands import DEMO, command, tbeval
 from tests.scripted import ScriptedEndpoint
 
 pytestmark = pytest.mark.e2e
@@ -132,3 +133,16 @@ def test_a_results_directory_that_is_a_file(tmp_path: Path) -> None:
     done = tbeval("eval", "oracle", cwd=tmp_path)
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
+
+
+def test_an_ascii_terminal_and_a_lost_directory(tmp_path: Path) -> None:
+    ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    done = tbeval("eval", "smollm2", "--show-settings", cwd=tmp_path, env=ascii_only)
+    assert done.returncode == 0, done.stderr
+    assert "smollm2" in done.stdout
+    lost = tmp_path / "lost"
+    lost.mkdir()
+    gone = ["bash", "-c", 'rmdir "$PWD"; exec "$@"', "bash", *command("checkpoints")]
+    done = subprocess.run(gone, cwd=lost, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "working directory is gone" in done.stderr

@@ -22,11 +22,11 @@ def test_the_newest_run_with_the_same_settings_is_found_past_broken_ones(tmp_pat
 
 def test_a_run_has_one_writer_until_it_lets_go(tmp_path: Path) -> None:
     directory = create_run(tmp_path, make_run(["t"], 1))
-    with run_lock(directory):
-        with (
-            pytest.raises(RunLockedError, match="is being written by process"),
-            run_lock(directory),
-        ):
-            pass
+    with (
+        run_lock(directory),
+        pytest.raises(RunLockedError, match="is being written by process"),
+        run_lock(directory),
+    ):
+        pass
     with run_lock(directory):
         pass
