@@ -12,6 +12,9 @@ _REFERENCE = re.compile(r"\$(?:\$|\{(?:([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\})?)
 #: Keys whose value is the name of a variable, or of something else that is no text to fill in.
 NAMES_WANTED = frozenset({"api_key_env", "id", "like"})
 
+#: Keys whose values are written into run.toml as they are: nothing secret may get there.
+WRITTEN_OUT = frozenset({"extra_body", "chat_template_kwargs"})
+
 
 class MissingVariableError(SettingsError):
     """A value refers to a variable that is not set; `path` is the key that holds it."""
@@ -23,7 +26,9 @@ class MissingVariableError(SettingsError):
 
 
 def has_reference(value: object) -> bool:
-    """Whether a value is a text with `${…}` in it, so that it cannot be judged yet."""
+    """Whether a value is or lists a text with `${…}` in it, so that it cannot be judged yet."""
+    if isinstance(value, list):
+        return any(has_reference(item) for item in value)
     return isinstance(value, str) and "${" in value
 
 
@@ -31,7 +36,8 @@ def expand(value: Any, environment: Mapping[str, str], path: KeyPath = ()) -> An
     """A TOML value with each `${NAME}` and `${NAME:-default}` in its texts replaced; `$$` is `$`.
 
     Raises:
-        MissingVariableError: A variable is not set and has no default, or `${` is malformed.
+        MissingVariableError: A variable is not set and has no default, `${` is malformed, or it
+            stands where values are written out (`WRITTEN_OUT`).
     """
     if isinstance(value, dict):
         return {
@@ -41,8 +47,19 @@ def expand(value: Any, environment: Mapping[str, str], path: KeyPath = ()) -> An
     if isinstance(value, list):
         return [expand(item, environment, (*path, n)) for n, item in enumerate(value)]
     if isinstance(value, str):
+        if WRITTEN_OUT.intersection(path):
+            return _unexpanded(value, path)
         return _expand_text(value, environment, path)
     return value
+
+
+def _unexpanded(text: str, path: KeyPath) -> str:
+    if _REFERENCE.search(text) and "${" in text:
+        raise MissingVariableError(
+            path,
+            "takes no ${…}, since run.toml and reports show it; put what is secret into headers",
+        )
+    return text
 
 
 def _expand_text(text: str, environment: Mapping[str, str], path: KeyPath) -> str:

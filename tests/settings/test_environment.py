@@ -36,3 +36,14 @@ def test_a_variable_that_is_not_set_is_named_with_its_key() -> None:
 def test_a_malformed_reference_is_refused(text: str) -> None:
     with pytest.raises(MissingVariableError, match=r"write \$\{NAME\}"):
         expand(text, ENVIRONMENT)
+
+
+@pytest.mark.parametrize("key", ["extra_body", "chat_template_kwargs"])
+def test_what_run_toml_shows_takes_nothing_from_the_environment(key: str) -> None:
+    secret = {"TEAM_TOKEN": "sk-planted"}
+    with pytest.raises(MissingVariableError) as caught:
+        expand({key: {"deep": [{"user": "${TEAM_TOKEN}"}]}}, secret)
+    assert caught.value.path == (key, "deep", 0, "user")
+    assert "headers" in caught.value.problem
+    grammar = {key: {"grammar": 'root ::= "$" [0-9]+ "$$"'}}
+    assert expand(grammar, secret) == grammar
