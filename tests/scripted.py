@@ -136,6 +136,7 @@ class ScriptedEndpoint:
         self.script = script
         self.model = model
         self.window = window
+        self.root: str | None = None  # where its weights come from; may change as it serves
         self.requests: list[Request] = []
         self.gone = 0
         self.answering = 0
@@ -189,6 +190,8 @@ class ScriptedEndpoint:
         model: dict[str, Any] = {"id": self.model, "object": "model", "owned_by": "scripted"}
         if self.window is not None:
             model["max_model_len"] = self.window
+        if self.root is not None:
+            model["root"] = self.root
         return web.json_response({"object": "list", "data": [model]})
 
     def _allowed(self, request: web.Request) -> bool:

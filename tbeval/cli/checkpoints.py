@@ -67,7 +67,7 @@ def _row(name: str, one: "Checkpoint | SettingsError") -> tuple[str, ...]:
 def _endpoint(one: "Checkpoint | SettingsError") -> str:
     if isinstance(one, Exception):
         return "-"
-    return "embedded" if one.embedded else one.base_url or _NO_MODEL
+    return "embedded" if one.embedded else ", ".join(one.base_urls) or _NO_MODEL
 
 
 async def _answers(found: "Iterable[Checkpoint | SettingsError]") -> list[str]:
@@ -77,20 +77,20 @@ async def _answers(found: "Iterable[Checkpoint | SettingsError]") -> list[str]:
 async def _answer(one: "Checkpoint | SettingsError") -> str:
     if isinstance(one, Exception):
         return str(one)
-    answer = "no" if one.base_url is None else await _asked(one)
+    answer = "no" if not one.base_urls else await _asked(one)
     if not answer.startswith("yes") and one.embedded is not None:
         return "started when needed"
-    return _NO_MODEL if one.base_url is None else answer
+    return _NO_MODEL if not one.base_urls else answer
 
 
 async def _asked(one: "Checkpoint") -> str:
     from tbeval.models.endpoint import Endpoint, EndpointError
-    from tbeval.models.probe import probe
+    from tbeval.models.probe import probe_replicas
     from tbeval.settings.base import SettingsError
 
     try:
         async with asyncio.timeout(_PROBE_SEC):
-            identity = await probe(Endpoint.of(one))
+            _, identity = await probe_replicas(Endpoint.replicas_of(one))
     except TimeoutError:
         return f"no: nothing came within {_PROBE_SEC:.0f} s"
     except (SettingsError, EndpointError) as error:

@@ -37,6 +37,7 @@ class Endpoint:
         base_url: Up to and with `/v1`, without a slash at its end.
         served_model: The name that the server knows; None until `probe` has found the only one.
         context_window: Tokens of prompt and reply together; None until `probe` has read it.
+        expect_model_path: Where the server must have loaded its weights from; None: anywhere.
         proxy: A proxy's URL, `environment`, or None for a direct connection: a proxy for the
             internet must not catch an endpoint next door.
     """
@@ -44,6 +45,7 @@ class Endpoint:
     base_url: str
     served_model: str | None = None
     context_window: int | None = None
+    expect_model_path: str | None = None
     api_key: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     ca_file: Path | None = None
@@ -51,6 +53,18 @@ class Endpoint:
     sampling: Sampling = field(default_factory=Sampling)
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def replicas_of(
+        cls, checkpoint: Checkpoint, env: Mapping[str, str] = os.environ
+    ) -> tuple[Self, ...]:
+        """The endpoint at each address of a checkpoint; at least one.
+
+        Raises:
+            SettingsError: See `of`.
+        """
+        urls = checkpoint.base_urls or (_address(checkpoint),)
+        return tuple(cls.of(checkpoint, env, base_url=url) for url in urls)
 
     @classmethod
     def of(
@@ -66,7 +80,7 @@ class Endpoint:
         Args:
             checkpoint: Where it is served, and how it is sampled.
             env: Holds the variable that `api_key_env` names.
-            base_url: Of the embedded server, in place of the checkpoint's.
+            base_url: Of one replica or of the embedded server; the checkpoint's first if None.
             api_key: Of the embedded server, in place of the checkpoint's.
 
         Raises:
@@ -79,6 +93,7 @@ class Endpoint:
             base_url=base_url or _address(checkpoint),
             served_model=checkpoint.served_model,
             context_window=checkpoint.context_window,
+            expect_model_path=checkpoint.expect_model_path,
             api_key=api_key if api_key is not None else _key(checkpoint, env),
             headers=checkpoint.headers,
             ca_file=checkpoint.ca_file.expanduser() if checkpoint.ca_file else None,
@@ -164,10 +179,10 @@ class Endpoint:
 
 
 def _address(checkpoint: Checkpoint) -> str:
-    if checkpoint.base_url is None:
+    if not checkpoint.base_urls:
         hint = "start its embedded server" if checkpoint.embedded else "give it a base_url"
         raise SettingsError(f"Checkpoint {checkpoint.id} has no address: {hint}.")
-    return checkpoint.base_url
+    return checkpoint.base_urls[0]
 
 
 def _key(checkpoint: Checkpoint, env: Mapping[str, str]) -> str:

@@ -2,16 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import aiohttp
 import openai
 
 from tbeval.models.endpoint import Endpoint, EndpointError
+from tbeval.models.identity import Identity, Look, differences
 
-__all__ = ["EndpointError", "Identity", "probe"]
+__all__ = ["EndpointError", "Identity", "OtherModelError", "look", "probe", "probe_replicas"]
 
 _MODELS_SEC = 10.0
 _EXTRA_SEC = 3.0
@@ -19,29 +19,13 @@ _EXTRA_SEC = 3.0
 _EXTRAS = ("props", "get_model_info", "server_info", "get_server_info", "version")
 _ENGINES = {"llamacpp": "llama.cpp", "vllm": "vllm", "sglang": "sglang"}
 _OMIT = openai.Omit()
+#: Of the many settings that servers tell (their key among them), those that change replies.
+FLAGS = ("dtype", "quantization", "kv_cache_dtype", "tool_call_parser", "reasoning_parser")
+_NO_ANSWER = frozenset({408, 425, 429})  # and every 5xx: the server did not get to the question
 
 
-@dataclass(frozen=True)
-class Identity:
-    """What an endpoint tells of the model that it serves; None where it tells nothing.
-
-    Attributes:
-        served_model: The name under which it answers.
-        context_window: Tokens of prompt and reply together.
-        model_path: Where the server loaded the weights from.
-        weight_version: Of weights that are swapped in place under one name.
-    """
-
-    served_model: str
-    context_window: int
-    model_path: str | None = None
-    engine: str | None = None
-    engine_version: str | None = None
-    weight_version: str | None = None
-
-    def as_dict(self) -> dict[str, str]:
-        """What is known, for run.toml."""
-        return {name: str(value) for name, value in asdict(self).items() if value is not None}
+class OtherModelError(EndpointError):
+    """The endpoint answers, and serves something else than it should."""
 
 
 async def probe(endpoint: Endpoint) -> Identity:
@@ -51,15 +35,65 @@ async def probe(endpoint: Endpoint) -> Identity:
         EndpointError: It does not answer, does not serve the checkpoint's model, or nobody knows
             how long its context is. The message says what to do.
     """
-    models, extras = await asyncio.gather(_models(endpoint), _extras(endpoint))
+    return (await look(endpoint)).identity
+
+
+async def look(endpoint: Endpoint) -> Look:
+    """What the endpoint serves, and which of the questions it did not answer.
+
+    Raises:
+        OtherModelError: It serves something else than the checkpoint's model.
+        EndpointError: See `probe`.
+    """
+    models, answers = await asyncio.gather(_models(endpoint), _extras(endpoint))
     model = _chosen(endpoint, models)
-    return Identity(
+    silent = frozenset(path for path, told in answers.items() if told is None)
+    extras = [told for told in answers.values() if told]
+    flags = {flag: _first_text(extras, flag) for flag in FLAGS}
+    identity = Identity(
         served_model=model["id"],
         context_window=_window(endpoint, model, extras),
         model_path=_first_text(extras, "model_path") or _text(model.get("root")),
         engine=_ENGINES.get(str(model.get("owned_by"))),
         engine_version=_first_text(extras, "build_info", "version"),
         weight_version=_first_text(extras, "weight_version"),
+        flags={flag: value for flag, value in flags.items() if value},
+    )
+    _expected_path(endpoint, identity, silent)
+    return Look(identity, silent)
+
+
+async def probe_replicas(endpoints: Sequence[Endpoint]) -> tuple[tuple[Look, ...], Identity]:
+    """What each replica of a model tells, and what all of them serve.
+
+    Raises:
+        EndpointError: See `probe`; or they do not serve the same.
+    """
+    looks = tuple(await asyncio.gather(*(look(endpoint) for endpoint in endpoints)))
+    first = looks[0].identity
+    for endpoint, other in zip(endpoints[1:], looks[1:], strict=True):
+        if different := differences(first, other.identity):
+            raise OtherModelError(
+                f"{endpoints[0].base_url} and {endpoint.base_url} are no replicas of one model "
+                f"({different}): serve the same with both, or leave one out of base_url."
+            )
+    return looks, first
+
+
+def _expected_path(endpoint: Endpoint, identity: Identity, silent: frozenset[str]) -> None:
+    wanted, found = endpoint.expect_model_path, identity.model_path
+    if wanted is None or (found or "").rstrip("/") == wanted.rstrip("/"):
+        return
+    if found is None:
+        kind = EndpointError if silent else OtherModelError
+        raise kind(
+            f"{endpoint.base_url} does not tell where its weights come from, so that "
+            f"expect_model_path = {wanted} cannot be checked: remove it, or serve with sglang, "
+            "vLLM or llama.cpp."
+        )
+    raise OtherModelError(
+        f"{endpoint.base_url} serves the weights of {found}, not of {wanted}: start the right "
+        "server, or correct expect_model_path."
     )
 
 
@@ -110,17 +144,16 @@ async def _models(endpoint: Endpoint) -> list[dict[str, Any]]:
 
 def _chosen(endpoint: Endpoint, models: list[dict[str, Any]]) -> dict[str, Any]:
     wanted = endpoint.served_model
+    kind = OtherModelError if models else EndpointError  # none at all: it may still be loading
     names = ", ".join(model["id"] for model in models) or "nothing"
     if wanted is None:
         if len(models) != 1:
-            raise EndpointError(
-                f"{endpoint.base_url} serves {names}: name one of them as served_model."
-            )
+            raise kind(f"{endpoint.base_url} serves {names}: name one of them as served_model.")
         return models[0]
     for model in models:
         if model["id"] == wanted:
             return model
-    raise EndpointError(
+    raise kind(
         f"{wanted} is not served at {endpoint.base_url}; it serves: {names}. Correct served_model, "
         "or start the right server."
     )
@@ -145,20 +178,26 @@ def _window(endpoint: Endpoint, model: Mapping[str, Any], extras: list[dict[str,
     return min(known)  # a checkpoint may use less than the server has
 
 
-async def _extras(endpoint: Endpoint) -> list[dict[str, Any]]:
+async def _extras(endpoint: Endpoint) -> dict[str, dict[str, Any] | None]:
     async with endpoint.open_session(idle_sec=_EXTRA_SEC, total_sec=_EXTRA_SEC) as session:
-        return await asyncio.gather(
+        told = await asyncio.gather(
             *(_extra(session, f"{endpoint.root_url}/{path}") for path in _EXTRAS)
         )
+    return dict(zip(_EXTRAS, told, strict=True))
 
 
-async def _extra(session: aiohttp.ClientSession, url: str) -> dict[str, Any]:
-    """What the server says there, or nothing: it need not know the path."""
+async def _extra(session: aiohttp.ClientSession, url: str) -> dict[str, Any] | None:
+    """What the server says there, which is nothing where it does not know the path.
+
+    None: it did not get to answering.
+    """
     try:
         async with session.get(url, allow_redirects=False) as response:
             body = await response.read()
     except (aiohttp.ClientError, TimeoutError, OSError):
-        return {}
+        return None
+    if response.status in _NO_ANSWER or response.status >= 500:  # noqa: PLR2004 - HTTP's 5xx
+        return None
     return _object(body) if response.ok else {}
 
 

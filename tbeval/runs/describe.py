@@ -51,7 +51,7 @@ def describe_run(
         turn_limit=options.turn_limit,
         time_multiplier=options.time_multiplier,
         concurrency=options.concurrency,
-        endpoint="embedded" if checkpoint.embedded else (checkpoint.base_url or ""),
+        endpoint="embedded" if checkpoint.embedded else ", ".join(checkpoint.base_urls),
         scoring=scoring,
         versions=_versions(),
         limits=limits,

@@ -29,6 +29,7 @@ class Evidence:
 
     Attributes:
         cancelled: The run was interrupted while the trial ran.
+        model_changed: What the endpoint serves now in place of the run's model; empty if nothing.
         created: harbor accepted the task and built the trial's parts.
         failure: The first exception that harbor recorded, if any.
         endpoint_failure: What the gateway could not wait out; empty if nothing.
@@ -42,6 +43,7 @@ class Evidence:
     cancelled: bool = False
     created: bool = True
     failure: Failure | None = None
+    model_changed: str = ""
     endpoint_failure: str = ""
     agent: AgentReport | None = None
     verifier: VerifierReport | None = None
@@ -65,6 +67,8 @@ def decide(evidence: Evidence) -> Decision:
     verifier made of it. A trial that broke its own sandbox, or its own verification, gets a
     verdict; otherwise crashing would pay.
     """
+    if evidence.model_changed:
+        return Decision(Outcome.CANCELLED, "ModelChanged", evidence.model_changed)
     if evidence.cancelled:
         return Decision(Outcome.CANCELLED, "Cancelled", "the run was interrupted")
     return (

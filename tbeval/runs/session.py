@@ -4,12 +4,13 @@ import asyncio
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tbeval.models.gateway import Gateway
+from tbeval.models.watch import IdentityWatch, ModelChangedError
 from tbeval.records.ledger import LedgerWriter, TrialRecord, read_ledger, repair_ledger
 from tbeval.records.run import RunRecord, read_run
 from tbeval.runs.describe import describe_run
@@ -20,7 +21,7 @@ from tbeval.runs.plan import Cell, next_try, open_cells, plan_cells
 from tbeval.runs.preflight import Subject, before_run
 from tbeval.runs.progress import PlainProgress
 from tbeval.runs.scheduler import Scheduler
-from tbeval.runs.serving import serving
+from tbeval.runs.serving import serving_replicas
 from tbeval.runs.store import check_writable, create_run, ledger_path, newest_with, run_lock
 from tbeval.runs.trial import Model, TrialRunner
 from tbeval.sandboxes.check import check_bubblewrap
@@ -36,6 +37,8 @@ from tbeval.tasks.load import TaskInfo
 
 #: How long a trial waits for an endpoint that is down before it becomes unscored.
 PATIENCE_SEC = 300.0
+#: Between two checks that the endpoint still serves the same model.
+IDENTITY_SEC = 180.0
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,7 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
     one ends the process at once.
 
     Raises:
+        ModelChangedError: The endpoint serves another model than before.
         SettingsError: The endpoint, the sandbox or the run's lock is not available.
         OSError: The disk is full; everything before is intact.
     """
@@ -145,18 +149,21 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
         return await _without_model(request, finding, listener)
     with tempfile.TemporaryDirectory(prefix="tbeval-") as scratch:
         server_log = Path(scratch) / "server.log"
-        async with serving(request.checkpoint, server_log, listener) as (endpoint, identity):
-            told = identity.as_dict()
+        async with serving_replicas(request.checkpoint, server_log, listener) as served:
+            told = served.identity.as_dict()
             directory = _directory(request, finding, told)
             with run_lock(directory), run_log(directory):
                 async with Gateway(
-                    endpoint,
+                    served.endpoints,
                     record_dir=directory / "model",
                     run_seed=request.checkpoint.sampling.seed,
                     patience_sec=PATIENCE_SEC,
                 ) as gateway:
-                    model = Model(gateway, identity.served_model, identity.context_window)
-                    runner = _runner(request, finding, directory, model, endpoint.scrub_text)
+                    watch = IdentityWatch(served.watched, gateway.answers_again, IDENTITY_SEC)
+                    name, window = served.identity.served_model, served.identity.context_window
+                    model = Model(gateway, name, window, watch)
+                    scrub = served.endpoints[0].scrub_text
+                    runner = _runner(request, finding, directory, model, scrub)
                     await _run_cells(request, finding, directory, runner, listener)
     return directory
 
@@ -248,7 +255,40 @@ async def _run_cells(
                 forgiven=len(records) if request.retry_unscored else 0,
             )
             with _interrupts(scheduler, listener):
-                await scheduler.run(finding.cells, request.options.concurrency)
+                model = runner.model
+                async with _watching(model.watch if model else None, scheduler):
+                    await scheduler.run(finding.cells, request.options.concurrency)
+
+
+@asynccontextmanager
+async def _watching(watch: IdentityWatch | None, scheduler: Scheduler) -> AsyncIterator[None]:
+    """Stop the run as soon as its endpoint serves something else.
+
+    Raises:
+        ModelChangedError: That happened; every trial that it may have touched is cancelled.
+    """
+    if watch is None:
+        yield
+        return
+
+    async def stop_on_change() -> None:
+        await watch.until_changed()
+        scheduler.stop()
+
+    watching = asyncio.create_task(stop_on_change())
+    try:
+        yield
+    finally:
+        watching.cancel()
+        await asyncio.wait({watching})
+    if not watching.cancelled():
+        watching.result()  # a fault of the watch itself must not pass in silence
+    if watch.change:
+        raise ModelChangedError(
+            f"{watch.change} The run was stopped: trials that ended before the change was found "
+            "had been confirmed, those that ran are cancelled. Serve what the run began with and "
+            "run the same command again, or start another run with --new."
+        )
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from harbor.trial.trial import Trial
 from tbeval.agents.config import agent_config
 from tbeval.agents.errors import ERROR_POLICY_OVERRIDES
 from tbeval.models.gateway import Gateway, TrialUsage
+from tbeval.models.watch import IdentityWatch
 from tbeval.records.agent_report import AgentReport
 from tbeval.records.ledger import TrialRecord
 from tbeval.records.outcome import StopReason
@@ -50,11 +51,12 @@ _MESSAGE_CHARS = 2000
 
 @dataclass(frozen=True)
 class Model:
-    """The served model as a run uses it: the gateway, and what the probe found."""
+    """The served model as a run uses it: the gateway, what the probe found, and its watch."""
 
     gateway: Gateway
     served_model: str
     context_window: int
+    watch: IdentityWatch
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ class TrialRunner:
             _log.exception("trial %s failed", name)
             execution.failure = execution.failure or Failure(type(error).__name__, str(error))
         usage = await self._close(name)
+        await self._confirm(execution, usage)
         return self._record(execution, try_number, usage)
 
     async def _close(self, name: str) -> TrialUsage:
@@ -109,6 +112,18 @@ class TrialRunner:
             _log.warning("%s: the record of its model calls is cut: %s", name, usage.record_failure)
         return usage
 
+    async def _confirm(self, execution: "_Execution", usage: TrialUsage) -> None:
+        """Make sure that the model which answered was still the run's when the trial ended."""
+        if self.model is None or not usage.calls or usage.endpoint_failure:
+            return  # no model, or no verdict anyway
+        watch = self.model.watch
+        try:
+            if not execution.cancelled:
+                execution.unconfirmed = await watch.confirm(usage.replica)
+        except asyncio.CancelledError:
+            execution.cancelled = True
+        execution.model_changed = watch.change
+
     def _record(self, execution: "_Execution", try_number: int, usage: TrialUsage) -> TrialRecord:
         agent, verifier = execution.agent_report, execution.verifier_report
         sandbox = execution.sandbox_report
@@ -118,7 +133,10 @@ class TrialRunner:
                 cancelled=execution.cancelled,
                 created=execution.created,
                 failure=execution.failure,
-                endpoint_failure=usage.endpoint_failure or _silence(usage, agent),
+                endpoint_failure=(
+                    usage.endpoint_failure or _silence(usage, agent) or execution.unconfirmed
+                ),
+                model_changed=execution.model_changed,
                 agent=agent,
                 verifier=verifier,
                 sandbox=sandbox,
@@ -152,6 +170,7 @@ class TrialRunner:
             limits_hit=sandbox.limits_hit if sandbox else (),
             task_digest=cell.task.digest,
             prompt_sha256=agent.prompt_sha256 if agent else "",
+            replica=usage.replica,
         )
 
     def _message(self, decision: Decision) -> str:
@@ -187,6 +206,8 @@ class _Execution:
     trial: Trial | None = None
     created: bool = False
     cancelled: bool = False
+    model_changed: str = ""
+    unconfirmed: str = ""
     failure: Failure | None = None
     result: TrialResult | None = None
 

@@ -68,8 +68,9 @@ class Checkpoint(Settings):
     label: str = ""
 
     # the endpoint
-    base_url: str | None = None
+    base_url: str | tuple[str, ...] | None = None  # several: replicas of one model
     served_model: str | None = None
+    expect_model_path: str | None = None  # where the server must have loaded its weights from
     api_key_env: str | None = None
     headers: dict[str, str] = Field(default_factory=dict, repr=False)  # values are secrets
     ca_file: Path | None = None
@@ -107,10 +108,20 @@ class Checkpoint(Settings):
         """Whether its agent asks a model."""
         return self.agent not in MODEL_FREE_AGENTS
 
-    @field_validator("base_url")
+    @property
+    def base_urls(self) -> tuple[str, ...]:
+        """Every address at which the model is served; none where it has none."""
+        if self.base_url is None:
+            return ()
+        return (self.base_url,) if isinstance(self.base_url, str) else self.base_url
+
+    @field_validator("base_url", mode="before")
     @classmethod
-    def _normal_base_url(cls, url: str | None) -> str | None:
-        return url if url is None else normal_base_url(url)
+    def _normal_base_url(cls, written: object) -> str | tuple[str, ...] | None:
+        if written is None:
+            return None
+        urls = normal_base_urls(written)
+        return urls[0] if len(urls) == 1 else urls
 
     @field_validator("api_key_env")
     @classmethod
@@ -144,6 +155,7 @@ class Checkpoint(Settings):
 
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WANTED = "should be a URL such as http://127.0.0.1:30000/v1"
 _CALLS = ("/chat/completions", "/completions", "/models")
 
 
@@ -165,6 +177,23 @@ def normal_base_url(url: str) -> str:
     return parts._replace(path=path or "/v1", query="", fragment="").geturl()
 
 
+def normal_base_urls(written: object) -> tuple[str, ...]:
+    """One base URL, several with commas between them, or a list of such texts; each one once.
+
+    Raises:
+        ValueError: It is something else, or one of them is no base URL.
+    """
+    texts = [written] if isinstance(written, str) else written
+    if not isinstance(texts, list | tuple) or not texts:
+        raise ValueError(f"{_WANTED}, or a list of such URLs")
+    urls: dict[str, None] = {}
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"{_WANTED}, or a list of such URLs")  # noqa: TRY004 - pydantic's
+        urls |= dict.fromkeys(normal_base_url(part) for part in text.split(","))
+    return tuple(urls)
+
+
 def without_userinfo(url: str) -> str:
     """A URL without user and password."""
     parts = urlsplit(url)
@@ -172,12 +201,11 @@ def without_userinfo(url: str) -> str:
 
 
 def _split(url: str) -> SplitResult:
-    wanted = "should be a URL such as http://127.0.0.1:30000/v1"
     try:
         parts = urlsplit(url.strip())
         parts.port  # noqa: B018 - a bad port raises only when it is looked at
     except ValueError as error:
-        raise ValueError(wanted) from error
+        raise ValueError(_WANTED) from error
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError(wanted)
+        raise ValueError(_WANTED)
     return parts

@@ -1,7 +1,7 @@
 """The checkpoints that are known: shipped ones and the user's, by id."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,7 +16,8 @@ from tbeval.settings.toml import Document, Layer, check, check_unexpanded, read_
 from tbeval.settings.wording import listed, nearest
 
 _TABLE = "checkpoints"
-_OWN_KEYS = frozenset({"id", "label", "served_model", "rollout"})  # name one checkpoint only
+#: They name one checkpoint only.
+_OWN_KEYS = frozenset({"id", "label", "served_model", "expect_model_path", "rollout"})
 
 
 class _File(Settings):
@@ -91,7 +92,7 @@ class Catalogue:
         self,
         name: str,
         *,
-        base_url: str | None = None,
+        base_url: str | Sequence[str] | None = None,
         served_model: str | None = None,
         like: str | None = None,
     ) -> Checkpoint:
@@ -99,7 +100,7 @@ class Catalogue:
 
         Args:
             name: Its id. If a file knows it, and `like` is not given, its entry is the start.
-            base_url: Its endpoint; replaces an embedded model.
+            base_url: Its endpoint, or those of its replicas; replaces an embedded model.
             served_model: The name under which the server knows it; its id if not given.
             like: The checkpoint whose other settings it takes.
 
@@ -109,10 +110,11 @@ class Catalogue:
         start = like or (name if name in self.layers else None)
         if start is not None and start not in self.layers:
             raise self._unknown(start)
-        given = {"id": name, "base_url": base_url, "served_model": served_model}
+        urls = base_url if base_url is None or isinstance(base_url, str) else tuple(base_url)
+        given = {"id": name, "base_url": urls or None, "served_model": served_model}
         given = {key: value for key, value in given.items() if value is not None}
         data = self._merged(start, name) if start else {}
-        if base_url is not None:
+        if "base_url" in given:
             data.pop("embedded", None)
         data |= given
         if "base_url" in data:

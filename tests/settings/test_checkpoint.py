@@ -30,6 +30,27 @@ def test_what_is_no_url_is_refused(url: str) -> None:
         normal_base_url(url)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [["http://a", "http://b/v1/"], "http://a,http://b", ("http://a/v1,http://b", "http://a")],
+)
+def test_replicas_are_listed_or_separated_by_commas(written: object) -> None:
+    checkpoint = Checkpoint.model_validate({"id": "x", "base_url": written})
+    assert checkpoint.base_urls == checkpoint.base_url == ("http://a/v1", "http://b/v1")
+    assert checkpoint.public()["base_url"] == ["http://a/v1", "http://b/v1"]
+
+
+def test_a_list_of_one_is_that_one() -> None:
+    checkpoint = Checkpoint.model_validate({"id": "x", "base_url": ["http://a"]})
+    assert (checkpoint.base_url, checkpoint.base_urls) == ("http://a/v1", ("http://a/v1",))
+
+
+@pytest.mark.parametrize("written", [[], 3, ["http://a", 3], ["http://a", ""]])
+def test_what_is_no_list_of_urls_is_refused(written: object) -> None:
+    with pytest.raises(ValidationError, match="should be a URL such as"):
+        Checkpoint.model_validate({"id": "x", "base_url": written})
+
+
 def test_secrets_are_in_no_text_that_shows_a_checkpoint() -> None:
     checkpoint = Checkpoint(
         id="x",

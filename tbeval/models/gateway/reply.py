@@ -69,7 +69,16 @@ def read_reply(body: bytes) -> Reply:
             raise BadReplyError(f"a choice without finish_reason: {shown(body)}")
         if not isinstance(choice.get("message"), dict) and not isinstance(choice.get("text"), str):
             raise BadReplyError(f"a choice without message or text: {shown(body)}")
+        if not _is_content((choice.get("message") or {}).get("content")):
+            raise BadReplyError(f"a content that is neither text nor parts: {shown(body)}")
     return _reply(answer, choices[0]["finish_reason"], answer.get("usage"))
+
+
+def _is_content(content: object) -> bool:
+    """Text, nothing, or a list of parts, as OpenAI's API has it."""
+    if isinstance(content, list):
+        return all(isinstance(part, dict) for part in content)
+    return content is None or isinstance(content, str)
 
 
 def read_stream(body: bytes) -> Reply:

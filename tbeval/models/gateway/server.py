@@ -5,13 +5,12 @@ import contextlib
 import json
 import re
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import aiohttp
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -20,6 +19,7 @@ from starlette.routing import Route
 from tbeval.models.endpoint import Endpoint
 from tbeval.models.gateway.listen import serving
 from tbeval.models.gateway.record import SUFFIX, RecordWriter
+from tbeval.models.gateway.replicas import Replicas
 from tbeval.models.gateway.reply import without_usage_event
 from tbeval.models.gateway.trial import Trial, TrialUsage
 from tbeval.models.gateway.upstream import Answer, EndpointFailedError, Upstream
@@ -53,7 +53,7 @@ class Gateway:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoints: Endpoint | Sequence[Endpoint],
         *,
         record_dir: Path,
         run_seed: int,
@@ -64,18 +64,18 @@ class Gateway:
         """Prepare a gateway.
 
         Args:
-            endpoint: With its served model and context window known (see `probe`).
+            endpoints: One, or all replicas, with served model and context window known (`probe`).
             record_dir: Gets one file per trial, `<trial id>.jsonl.zst`; made if absent.
             run_seed: The seeds of all calls are derived from it.
-            concurrency: Calls that may run at once; None for any number.
+            concurrency: Calls that may run at once at each endpoint; None for any number.
             patience_sec: How long one call waits for an endpoint that is down.
             idle_sec: Longest silence of the endpoint in a call that it has accepted.
         """
-        if endpoint.served_model is None or endpoint.context_window is None:
+        self._endpoints = (endpoints,) if isinstance(endpoints, Endpoint) else tuple(endpoints)
+        if any(one.served_model is None or one.context_window is None for one in self._endpoints):
             raise ValueError(
                 "give the gateway endpoint.probed(…): what `probe` found out is missing"
             )
-        self._endpoint = endpoint
         self._record_dir = record_dir
         self._run_seed = run_seed
         self._concurrency = concurrency
@@ -86,10 +86,8 @@ class Gateway:
     async def __aenter__(self) -> Self:
         self._record_dir.mkdir(parents=True, exist_ok=True)
         async with contextlib.AsyncExitStack() as stack:
-            session = await stack.enter_async_context(
-                self._endpoint.open_session(idle_sec=self._idle_sec, total_sec=LONGEST_CALL_SEC)
-            )
-            self._upstream = self._towards(session)
+            upstreams = [await self._towards(endpoint, stack) for endpoint in self._endpoints]
+            self._replicas = Replicas(upstreams)
             self._port = await stack.enter_async_context(serving(self._application()))
             self._stack = stack.pop_all()
         return self
@@ -104,9 +102,12 @@ class Gateway:
             await self.close_trial(trial_id)
         await self._stack.aclose()
 
-    def _towards(self, session: aiohttp.ClientSession) -> Upstream:
+    async def _towards(self, endpoint: Endpoint, stack: contextlib.AsyncExitStack) -> Upstream:
+        session = await stack.enter_async_context(
+            endpoint.open_session(idle_sec=self._idle_sec, total_sec=LONGEST_CALL_SEC)
+        )
         return Upstream(
-            self._endpoint,
+            endpoint,
             session,
             run_seed=self._run_seed,
             concurrency=self._concurrency,
@@ -115,13 +116,18 @@ class Gateway:
 
     @property
     def down_seconds(self) -> float:
-        """For how long the endpoint has been down; 0 if it is up."""
-        return self._upstream.health.down_seconds
+        """For how long an endpoint has been down; 0 if all are up."""
+        return self._replicas.longest_down.health.down_seconds
 
     @property
     def down_reason(self) -> str:
-        """What the last call that found it down was told; empty if it is up."""
-        return self._upstream.health.reason if self._upstream.health.down else ""
+        """What the last call that found it down was told; empty if all are up."""
+        health = self._replicas.longest_down.health
+        return health.reason if health.down else ""
+
+    def answers_again(self, replica: str) -> None:
+        """Tell that an endpoint (its address) answered when it was asked what it serves."""
+        self._replicas.answers_again(replica)
 
     def open_trial(
         self, trial_id: str, *, task: str, attempt: int, budget: Budget | None = None
@@ -138,7 +144,8 @@ class Gateway:
         if trial_id in self._trials:
             raise ValueError(f"trial {trial_id} is open already")
         record = RecordWriter(self._record_dir / f"{trial_id}{SUFFIX}")
-        trial = Trial(trial_id, task, attempt, budget or Budget(), record)
+        replica = self._replicas.admit()
+        trial = Trial(trial_id, task, attempt, budget or Budget(), record, replica)
         self._trials[trial_id] = trial
         return f"http://127.0.0.1:{self._port}/{trial.token}/t/{trial_id}/v1"
 
@@ -160,6 +167,7 @@ class Gateway:
         trial.refuse()
         await asyncio.gather(*trial.running, return_exceptions=True)
         trial.record.close()
+        self._replicas.leave(trial.replica)
         return trial.usage()
 
     # -- what agents see ---------------------------------------------------------------------
@@ -192,11 +200,11 @@ class Gateway:
 
     async def _models(self, _trial: Trial, _request: Request) -> Response:
         model = {
-            "id": self._endpoint.served_model,
+            "id": self._endpoints[0].served_model,
             "object": "model",
             "created": 0,
             "owned_by": "tbeval",
-            "max_model_len": self._endpoint.context_window,
+            "max_model_len": self._endpoints[0].context_window,
         }
         return JSONResponse({"object": "list", "data": [model]})
 
@@ -230,7 +238,7 @@ class Gateway:
         self, trial: Trial, request: Request, path: str, body: dict[str, Any]
     ) -> Answer | None:
         """The answer, or None if the trial was refused or its agent went away meanwhile."""
-        call = asyncio.create_task(self._upstream.call(trial, path, body))
+        call = asyncio.create_task(self._replicas[trial.replica].call(trial, path, body))
         gone = asyncio.create_task(_disconnected(request))
         trial.running.add(call)
         try:

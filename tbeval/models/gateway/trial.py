@@ -34,6 +34,7 @@ class TrialUsage:
         bad_requests: Calls that the server refused as malformed or too long.
         calls_without_usage: Answers in which the server told no tokens; they count 0.
         record_failure: Why the record is not complete (disk full); empty if it is.
+        replica: The address that its calls went to, all of them.
     """
 
     calls: int = 0
@@ -48,6 +49,7 @@ class TrialUsage:
     bad_requests: int = 0
     calls_without_usage: int = 0
     record_failure: str = ""
+    replica: str = ""
 
 
 @dataclass
@@ -100,6 +102,7 @@ class Trial:
     attempt: int
     budget: Budget
     record: RecordWriter
+    replica: str
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     clock: PauseClock = field(default_factory=PauseClock)
     running: set[asyncio.Task[object]] = field(default_factory=set)
@@ -132,6 +135,7 @@ class Trial:
             bad_requests=self.bad_requests,
             calls_without_usage=self.calls_without_usage,
             record_failure=self.record_failure,
+            replica=self.replica,
         )
 
     def spent(self) -> BudgetHit | None:

@@ -77,7 +77,7 @@ class Answer:
 
 
 class Upstream:
-    """The way to the endpoint, the same for all trials."""
+    """The way to one endpoint, the same for all its trials."""
 
     def __init__(
         self,
@@ -94,6 +94,11 @@ class Upstream:
         self._run_seed = run_seed
         self._patience_sec = patience_sec
         self._slots = asyncio.Semaphore(concurrency) if concurrency else None
+
+    @property
+    def name(self) -> str:
+        """The endpoint's address."""
+        return self._endpoint.base_url
 
     async def call(self, trial: Trial, path: str, agent_body: Mapping[str, Any]) -> Answer:
         """Send a call of a trial, wait out what can be waited out, and record every try.
