@@ -156,7 +156,7 @@ class GatewayLLM(BaseLLM):
             choice = answer["choices"][0]
             message, finish_reason = choice["message"], choice.get("finish_reason")
             # Half a surrogate pair is valid JSON, but neither a file nor a terminal takes it.
-            content = (message.get("content") or "").encode(errors="replace").decode()
+            content = _text(message.get("content")).encode(errors="replace").decode()
             reasoning = message.get("reasoning_content")
             usage = self._count(answer.get("usage") or {})
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -176,15 +176,27 @@ class GatewayLLM(BaseLLM):
     def _count(self, usage: dict[str, Any]) -> UsageInfo:
         details = usage.get("prompt_tokens_details") or {}
         found = UsageInfo(
-            prompt_tokens=usage.get("prompt_tokens") or 0,
-            completion_tokens=usage.get("completion_tokens") or 0,
-            cache_tokens=details.get("cached_tokens") or 0,
+            prompt_tokens=_number(usage.get("prompt_tokens")),
+            completion_tokens=_number(usage.get("completion_tokens")),
+            cache_tokens=_number(details.get("cached_tokens")),
             cost_usd=0.0,
         )
         self.tokens_in += found.prompt_tokens
         self.tokens_out += found.completion_tokens
         self.tokens_cached += found.cache_tokens
         return found
+
+
+def _text(content: str | list[dict[str, Any]] | None) -> str:
+    """A message's text; OpenAI's API may send it in parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content)
+    return content or ""
+
+
+def _number(told: object) -> int:
+    """A count of tokens; 0 for what is none. The ledger's come from the gateway, not from here."""
+    return told if isinstance(told, int) and told >= 0 else 0
 
 
 def _size(body: dict[str, Any]) -> int:

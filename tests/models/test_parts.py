@@ -132,6 +132,8 @@ def test_stream_with_comments_and_other_line_ends() -> None:
         b'{"choices": [{"finish_reason": 3, "message": {}}]}',
         b'{"choices": ["x"]}',
         b'{"choices": {}}',
+        b'{"choices": [{"finish_reason": "stop", "message": {"content": 7}}]}',
+        b'{"choices": [{"finish_reason": "stop", "message": {"content": ["x"]}}]}',
     ],
 )
 def test_bad_replies(body: bytes) -> None:
