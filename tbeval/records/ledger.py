@@ -25,7 +25,7 @@ class LedgerError(Exception):
 class Phase(Record):
     """When a phase of a trial began and ended (UTC), and how long it took by a monotonic clock."""
 
-    name: str  # sandbox, setup, agent, verifier, stop
+    name: str  # sandbox, agent, collect, verifier
     began: AwareDatetime
     ended: AwareDatetime
     seconds: float = Field(ge=0)

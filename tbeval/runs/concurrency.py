@@ -1,15 +1,20 @@
 """How many trials at once: a start value for `-j auto`, and the reason for it."""
 
 import os
+import resource
 from dataclasses import dataclass
 from pathlib import Path
 
+from tbeval.settings.base import SettingsError
 from tbeval.settings.checkpoint import Checkpoint
 
 #: A trial mostly waits for its model, so a core can serve several.
 TRIALS_PER_CORE = 4
 #: What one trial may need: the sandbox's default memory limit, and the harness's own share.
 TRIAL_MB = 2048
+#: Open files of the harness itself, and of each trial that runs (pipes, logs, records).
+FILES_AT_REST = 100
+FILES_A_TRIAL = 30
 #: Part of the free memory that is left to everything else.
 SPARE = 0.25
 
@@ -42,6 +47,24 @@ def choose(checkpoint: Checkpoint, *, cores: int, free_mb: int) -> Choice:
         bounds.append(Choice(slots, f"the embedded server answers {slots} at once"))
     least = min(bounds, key=lambda choice: choice.trials)
     return Choice(max(1, least.trials), least.reason)
+
+
+def raise_file_limit(trials: int) -> None:
+    """Let this process open what so many trials need at once, as far as the system allows.
+
+    Raises:
+        SettingsError: It does not allow enough.
+    """
+    wanted = FILES_AT_REST + trials * FILES_A_TRIAL
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        raise SettingsError(
+            f"{trials} trials at once need {wanted} open files, and this system allows {hard}: "
+            "use a smaller -j, or raise the limit (ulimit -n)."
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def free_memory_mb(meminfo: Path = Path("/proc/meminfo")) -> int:

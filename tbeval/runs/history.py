@@ -9,8 +9,8 @@ from tbeval.records.ledger import LedgerError, TrialRecord, read_ledger
 from tbeval.records.run import LEDGER_FILE
 
 
-def verified_before(results_dir: Path, digest: str) -> bool:
-    """Whether a task, as it is now, has been verified within its limit on this host.
+def verified_before(results_dir: Path, digest: str, limit_sec: float) -> bool:
+    """Whether a task, as it is now, has been verified within a limit (seconds) on this host.
 
     Any verdict of its tests says so, the oracle's best: then a verifier that runs out of time was
     slowed down by what the agent left, and that is the agent's doing. A verifier that did not come
@@ -18,9 +18,16 @@ def verified_before(results_dir: Path, digest: str) -> bool:
     many tests it had collected: else the second try would take the first one's time-out for proof.
     """
     return any(
-        record.task_digest == digest and record.outcome.scored and not record.error_class
+        record.task_digest == digest
+        and record.outcome.scored
+        and not record.error_class
+        and _verified_in(record) <= limit_sec
         for record in _records(results_dir, "*")
     )
+
+
+def _verified_in(record: TrialRecord) -> float:
+    return sum(phase.seconds for phase in record.phases if phase.name == "verifier")
 
 
 def expected_seconds(results_dir: Path, checkpoint: str) -> dict[str, float]:

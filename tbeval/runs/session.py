@@ -1,18 +1,16 @@
 """One evaluation: find or begin the run, keep the model served, run its cells, leave it whole."""
 
-import asyncio
-import os
-import signal
+import contextlib
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tbeval.models.gateway import Gateway
-from tbeval.models.watch import IdentityWatch, ModelChangedError
+from tbeval.models.watch import IdentityWatch
 from tbeval.records.ledger import LedgerWriter, TrialRecord, read_ledger, repair_ledger
 from tbeval.records.run import RunRecord, read_run
+from tbeval.runs.concurrency import raise_file_limit
 from tbeval.runs.describe import describe_run
 from tbeval.runs.following import calls_at, following, longest_limits
 from tbeval.runs.history import expected_seconds, verified_before
@@ -22,6 +20,7 @@ from tbeval.runs.preflight import Subject, before_run
 from tbeval.runs.progress import PlainProgress
 from tbeval.runs.scheduler import Scheduler
 from tbeval.runs.serving import serving_replicas
+from tbeval.runs.stopping import DOWN_SEC, interrupts, while_answering, while_same_model
 from tbeval.runs.store import check_writable, create_run, ledger_path, newest_with, run_lock
 from tbeval.runs.trial import Model, TrialRunner
 from tbeval.sandboxes.check import check_bubblewrap
@@ -35,8 +34,9 @@ from tbeval.settings.options import RunOptions
 from tbeval.settings.subset import Subset
 from tbeval.tasks.load import TaskInfo
 
-#: How long a trial waits for an endpoint that is down before it becomes unscored.
-PATIENCE_SEC = 300.0
+#: How long a trial waits for an endpoint that is down before it becomes unscored; by then the run
+#: has been stopped, unless other replicas answer.
+PATIENCE_SEC = 2 * DOWN_SEC
 #: Between two checks that the endpoint still serves the same model.
 IDENTITY_SEC = 180.0
 
@@ -145,6 +145,7 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
         await before_run(subject, listener)
     reap()
     await check_bubblewrap()
+    raise_file_limit(request.options.concurrency)
     if not request.checkpoint.model_copy(update={"agent": request.options.agent}).needs_model:
         return await _without_model(request, finding, listener)
     with tempfile.TemporaryDirectory(prefix="tbeval-") as scratch:
@@ -213,7 +214,7 @@ def _runner(
         checkpoint=request.checkpoint,
         options=request.options,
         model=model,
-        verifies_in_time=lambda digest: verified_before(request.results_dir, digest),
+        verifies_in_time=lambda digest, limit: verified_before(request.results_dir, digest, limit),
         scrub=scrub,
     )
 
@@ -254,59 +255,12 @@ async def _run_cells(
                 records=records,
                 forgiven=len(records) if request.retry_unscored else 0,
             )
-            with _interrupts(scheduler, listener):
-                model = runner.model
-                async with _watching(model.watch if model else None, scheduler):
+            with interrupts(scheduler, listener):
+                async with contextlib.AsyncExitStack() as watchers:
+                    if runner.model is not None:
+                        for watcher in (
+                            while_same_model(runner.model.watch, scheduler),
+                            while_answering(runner.model.gateway, scheduler, listener),
+                        ):
+                            await watchers.enter_async_context(watcher)
                     await scheduler.run(finding.cells, request.options.concurrency)
-
-
-@asynccontextmanager
-async def _watching(watch: IdentityWatch | None, scheduler: Scheduler) -> AsyncIterator[None]:
-    """Stop the run as soon as its endpoint serves something else.
-
-    Raises:
-        ModelChangedError: That happened; every trial that it may have touched is cancelled.
-    """
-    if watch is None:
-        yield
-        return
-
-    async def stop_on_change() -> None:
-        await watch.until_changed()
-        scheduler.stop()
-
-    watching = asyncio.create_task(stop_on_change())
-    try:
-        yield
-    finally:
-        watching.cancel()
-        await asyncio.wait({watching})
-    if not watching.cancelled():
-        watching.result()  # a fault of the watch itself must not pass in silence
-    if watch.change:
-        raise ModelChangedError(
-            f"{watch.change} The run was stopped: trials that ended before the change was found "
-            "had been confirmed, those that ran are cancelled. Serve what the run began with and "
-            "run the same command again, or start another run with --new."
-        )
-
-
-@contextmanager
-def _interrupts(scheduler: Scheduler, listener: PlainProgress) -> Iterator[None]:
-    """First interrupt: stop in order. Second: at once; the sandboxes die with this process."""
-    loop = asyncio.get_running_loop()
-    signals = (signal.SIGINT, signal.SIGTERM)
-
-    def interrupt() -> None:
-        if scheduler.stopping:
-            os._exit(130)
-        listener.note("stopping: running trials end as cancelled (again to stop at once)")
-        scheduler.stop()
-
-    for number in signals:
-        loop.add_signal_handler(number, interrupt)
-    try:
-        yield
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)

@@ -64,7 +64,8 @@ class TrialRunner:
     """Runs trials of one run.
 
     Attributes:
-        verifies_in_time: Tells whether this host has verified a task (by digest) in time before.
+        verifies_in_time: Tells whether this host has verified a task (by digest) within a limit
+            (seconds) before.
         scrub: Replaces known secrets in a text.
     """
 
@@ -73,7 +74,7 @@ class TrialRunner:
     checkpoint: Checkpoint
     options: RunOptions
     model: Model | None
-    verifies_in_time: Callable[[str], bool] = lambda _digest: False
+    verifies_in_time: Callable[[str, float], bool] = lambda _digest, _limit: False
     scrub: Callable[[str], str] = lambda text: text
 
     def name_of(self, cell: Cell, try_number: int) -> str:
@@ -92,8 +93,11 @@ class TrialRunner:
         execution = _Execution(self, cell, name, on_phase)
         try:
             await execution.run()
-        except asyncio.CancelledError:
-            execution.cancelled = True
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            execution.cancelled = task is not None and task.cancelling() > 0
+            if not execution.cancelled:  # nobody stopped the run: something inside cancelled itself
+                execution.failure = Failure(type(error).__name__, "cancelled from within")
         except Exception as error:  # noqa: BLE001 - one trial's failure must not touch another's
             _log.exception("trial %s failed", name)
             execution.failure = execution.failure or Failure(type(error).__name__, str(error))
@@ -140,7 +144,9 @@ class TrialRunner:
                 agent=agent,
                 verifier=verifier,
                 sandbox=sandbox,
-                verifies_in_time=lambda: self.verifies_in_time(cell.task.digest),
+                verifies_in_time=lambda: self.verifies_in_time(
+                    cell.task.digest, cell.task.verifier_timeout_sec * self.options.time_multiplier
+                ),
             )
         )
         scored = decision.outcome.scored

@@ -36,12 +36,12 @@ def test_unscored_and_broken_ledgers_are_no_evidence(tmp_path: Path) -> None:
     lost = make_trial("a", 1, Outcome.SANDBOX, span=(0, 5), model_calls=1, task_digest="d")
     directory = write_made_up(tmp_path, make_run(["a"], 1), [lost])
     assert expected_seconds(tmp_path, "iter335") == {}
-    assert not verified_before(tmp_path, "d")
+    assert not verified_before(tmp_path, "d", 60)
     (directory / "ledger.jsonl").write_text("{\n{}\n")
     assert expected_seconds(tmp_path, "iter335") == {}
     write(tmp_path, "oracle", "r3", [("a", 1, 0)])
-    assert verified_before(tmp_path, "d")
-    assert not verified_before(tmp_path, "another")
+    assert verified_before(tmp_path, "d", 60)
+    assert not verified_before(tmp_path, "another", 60)
 
 
 def test_a_verifier_that_ran_out_of_time_is_no_proof_that_it_does_not(tmp_path: Path) -> None:
@@ -55,4 +55,4 @@ def test_a_verifier_that_ran_out_of_time_is_no_proof_that_it_does_not(tmp_path: 
         task_digest="d",
     )
     write_made_up(tmp_path, make_run(["a"], 2), [late])
-    assert not verified_before(tmp_path, "d")
+    assert not verified_before(tmp_path, "d", 60)

@@ -45,3 +45,8 @@ class Replicas:
     def longest_down(self) -> Upstream:
         """The replica that has been down for the longest time; any if all are up."""
         return max(self._upstreams.values(), key=lambda upstream: upstream.health.down_seconds)
+
+    @property
+    def all_down_seconds(self) -> float:
+        """For how long none of them has answered; 0 if one is up."""
+        return min(upstream.health.down_seconds for upstream in self._upstreams.values())

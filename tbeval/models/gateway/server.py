@@ -120,6 +120,11 @@ class Gateway:
         return self._replicas.longest_down.health.down_seconds
 
     @property
+    def all_down_seconds(self) -> float:
+        """For how long none of the endpoints has answered; 0 if one is up."""
+        return self._replicas.all_down_seconds
+
+    @property
     def down_reason(self) -> str:
         """What the last call that found it down was told; empty if all are up."""
         health = self._replicas.longest_down.health
