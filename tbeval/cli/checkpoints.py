@@ -1,6 +1,5 @@
 """`tbeval checkpoints`: list what can be evaluated, and which servers answer."""
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -24,6 +23,8 @@ def command(pattern: str, *, probe: bool) -> None:
 
     They come with tbeval, from ~/.config/tbeval/checkpoints.toml and from ./checkpoints.toml.
     """
+    import asyncio
+
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -71,6 +72,8 @@ def _endpoint(one: "Checkpoint | SettingsError") -> str:
 
 
 async def _answers(found: "Iterable[Checkpoint | SettingsError]") -> list[str]:
+    import asyncio
+
     return list(await asyncio.gather(*(_answer(one) for one in found)))
 
 
@@ -84,6 +87,8 @@ async def _answer(one: "Checkpoint | SettingsError") -> str:
 
 
 async def _asked(one: "Checkpoint") -> str:
+    import asyncio
+
     from tbeval.models.endpoint import Endpoint, EndpointError
     from tbeval.models.probe import probe_replicas
     from tbeval.settings.base import SettingsError

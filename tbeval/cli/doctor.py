@@ -1,6 +1,5 @@
 """`tbeval doctor`: whether a run can work here, and what to do if not."""
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +38,8 @@ def command(
 
     Each line is ok, a warning or a failure, with what to do. Exit code 1 if something failed.
     """
+    import asyncio
+
     from rich.console import Console
 
     from tbeval.runs.preflight import examine

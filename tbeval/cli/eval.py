@@ -1,6 +1,5 @@
 """`tbeval eval`: run a checkpoint's trials and print what came out."""
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +171,8 @@ def _evaluate(
     reports_dir: Path,
 ) -> bool:
     """Evaluate one checkpoint; tells whether it was interrupted."""
+    import asyncio
+
     from tbeval.runs.session import find
     from tbeval.runs.store import check_writable
 
