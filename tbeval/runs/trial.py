@@ -13,6 +13,7 @@ from harbor.models.trial.config import (
     TrialConfig,
     VerifierConfig,
 )
+from harbor.models.trial.error_policy import ErrorPolicyOverride
 from harbor.models.trial.result import TrialResult
 from harbor.trial.hooks import TrialEvent, TrialHookEvent
 from harbor.trial.trial import Trial
@@ -31,6 +32,7 @@ from tbeval.runs.phases import PhaseClock
 from tbeval.runs.plan import Cell, trial_id
 from tbeval.settings.checkpoint import Checkpoint
 from tbeval.settings.options import RunOptions
+from tbeval.tasks.verifier import ERROR_POLICY
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +45,11 @@ _PHASE_OF_EVENT = {
 
 _SANDBOXES = {"bubblewrap": "tbeval.sandboxes.bubblewrap:BubblewrapEnvironment"}
 _VERIFIER = "tbeval.tasks.verifier:ReportVerifier"
+
+#: What harbor is to make of the errors of our agents and our verifier.
+_ERROR_POLICY = ERROR_POLICY_OVERRIDES | {
+    name: ErrorPolicyOverride.model_validate(policy) for name, policy in ERROR_POLICY.items()
+}
 
 #: harbor's own limit on the verifier is a backstop above ours, which knows who is to blame.
 _BACKSTOP_SEC = 120.0
@@ -292,7 +299,7 @@ class _Execution:
                 override_timeout_sec=verifier_limit + _BACKSTOP_SEC,
                 kwargs={"time_limit_sec": verifier_limit},
             ),
-            override_error_policy=ERROR_POLICY_OVERRIDES,
+            override_error_policy=_ERROR_POLICY,
         )
 
     def _sandbox_kwargs(self) -> dict[str, Any]:

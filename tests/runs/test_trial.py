@@ -80,3 +80,15 @@ async def test_a_report_that_is_none_is_no_verdict(
     assert record.outcome is Outcome.VERIFIER
     assert record.score is None
     assert "tests.json" in record.error_message
+
+
+def test_harbor_knows_every_error_of_ours() -> None:
+    """An error that harbor does not know counts as a valid result of the model there."""
+    from tbeval.agents.errors import ERROR_POLICY_OVERRIDES
+    from tbeval.runs.trial import _ERROR_POLICY
+    from tbeval.tasks.verifier import ERRORS
+
+    ours = set(ERROR_POLICY_OVERRIDES) | {error.__name__ for error in ERRORS.values()}
+    assert ours <= set(_ERROR_POLICY)
+    for error in ERRORS.values():
+        assert _ERROR_POLICY[error.__name__].has_valid_reward is False
