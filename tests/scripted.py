@@ -176,7 +176,12 @@ class ScriptedEndpoint:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        server = self._runner.server
+        transports = [c.transport for c in server.connections if c.transport] if server else []
         await self._runner.cleanup()
+        for transport in transports:
+            transport.abort()  # cleanup waits for what a client never reads
+        await asyncio.sleep(0)  # they tell the loop on its next turn that they are gone
 
     async def arrived(self, calls: int) -> None:
         """Return when so many model calls have arrived."""
