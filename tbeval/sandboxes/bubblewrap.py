@@ -18,7 +18,7 @@ from harbor.environments.capabilities import (
 )
 
 from tbeval.records.sandbox import PrivateResult, SandboxDiedError, SandboxReport
-from tbeval.sandboxes import rootfs, tasks, transfer
+from tbeval.sandboxes import copying, private, rootfs, tasks, transfer
 from tbeval.sandboxes.cage import Cage
 from tbeval.sandboxes.errors import (
     CommandTimeoutError,
@@ -210,7 +210,8 @@ class BubblewrapEnvironment(BaseEnvironment):
         Where processes that the agent left keep the directories from being put in place, the
         result is that of a killed command.
         """
-        return await self.cage.exec_private(
+        return await private.exec_private(
+            self.cage,
             command,
             private_dir=private_dir,
             uploads=uploads,
@@ -253,7 +254,7 @@ class BubblewrapEnvironment(BaseEnvironment):
         with tempfile.TemporaryFile() as archive:
             await asyncio.to_thread(transfer.pack, archive, source, prefix=prefix, skip=skip)
             archive.seek(0)
-            await self.cage.put(archive, target)
+            await copying.put(self.cage, archive, target)
 
     @override
     async def download_file(self, source_path: str, target_path: Path | str) -> None:
@@ -262,7 +263,7 @@ class BubblewrapEnvironment(BaseEnvironment):
         Raises:
             TransferError: There is no such file, or it is too large.
         """
-        archive, problem = await self.cage.get(_GET_FILE, source_path)
+        archive, problem = await copying.get(self.cage, _GET_FILE, source_path)
         with archive:
             if problem:
                 raise TransferError(f"Copying {source_path} out failed: {problem}")
@@ -276,7 +277,7 @@ class BubblewrapEnvironment(BaseEnvironment):
         Raises:
             TransferError: There is no such directory.
         """
-        archive, problem = await self.cage.get(_GET_DIR, source_dir)
+        archive, problem = await copying.get(self.cage, _GET_DIR, source_dir)
         with archive:
             if problem.endswith(_NO_DIRECTORY):
                 raise TransferError(f"Copying {source_dir} out failed: {problem}")

@@ -6,21 +6,19 @@ import json
 import os
 import select
 import signal
-import tempfile
 from pathlib import Path
 from typing import IO
 
 from tbeval.records.sandbox import (
-    PrivateResult,
     SandboxDeath,
     SandboxDiedError,
     SandboxReport,
 )
-from tbeval.sandboxes import cgroups, private, programs, rootfs, state, transfer
+from tbeval.sandboxes import cgroups, programs, rootfs, state
 from tbeval.sandboxes.entering import Door, is_root, own_namespaces, split_environment
-from tbeval.sandboxes.errors import SandboxStartError, TransferError
+from tbeval.sandboxes.errors import SandboxStartError
 from tbeval.sandboxes.limits import OUTPUT_BYTES, Limits, granted_limits
-from tbeval.sandboxes.processes import Capture, Finished, Pipes, Sink, Spool, Stream, run
+from tbeval.sandboxes.processes import Capture, Finished, Pipes, Sink, Stream, run
 from tbeval.sandboxes.spawning import memory_file, spawn
 from tbeval.sandboxes.toolbox import Toolbox
 from tbeval.sandboxes.watching import Watch
@@ -29,12 +27,11 @@ _START_SEC = 30.0
 _DEATH_SEC = 0.2
 _STOP_SEC = 5.0
 _CLEAN_TRIES, _CLEAN_PAUSE_SEC = 200, 0.005
-_TRANSFER_SEC = 120.0  # what the agent left could stop our tar
-_TOO_SLOW = f"it took more than {_TRANSFER_SEC:g} seconds"
 _MOST_ARGUMENT = 100_000  # bytes of one argument; the kernel takes 128 KB
 _NEVER_OOM = "-1000"
 _NOT_ENTERED = b"nsenter: "
-_KILLED_CODE = 128 + signal.SIGKILL
+#: What a shell says of a command that was killed.
+KILLED_CODE = 128 + signal.SIGKILL
 
 
 class Cage:
@@ -156,14 +153,19 @@ class Cage:
     @property
     def pid(self) -> int:
         """Its first process, as the host numbers it."""
-        return self._open_door().pid
+        return self.open_door().pid
 
     @property
     def alive(self) -> bool:
         """Whether its first process is there."""
         return self._pidfd >= 0 and not select.select([self._pidfd], [], [], 0)[0]
 
-    def _open_door(self) -> Door:
+    def open_door(self) -> Door:
+        """How to enter it.
+
+        Raises:
+            SandboxDiedError: The sandbox is gone.
+        """
         if self._door is None or self._stopped or not self.alive:
             self._note_death()
             raise SandboxDiedError(self._message or "The sandbox has been stopped.")
@@ -173,7 +175,7 @@ class Cage:
         """The host's command line that runs `argv` inside, with this environment and no other."""
         merged = rootfs.ENVIRONMENT | env
         clean = [programs.ENV, "-i", *(f"{key}={value}" for key, value in merged.items())]
-        return self._open_door().command([*clean, *argv], cwd=cwd, late_env={})
+        return self.open_door().command([*clean, *argv], cwd=cwd, late_env={})
 
     async def exec(
         self,
@@ -199,7 +201,7 @@ class Cage:
             SandboxDiedError: The sandbox is gone, before or after.
             asyncio.CancelledError: The command and its children are dead.
         """
-        door = self._open_door()
+        door = self.open_door()
         early, late = split_environment(rootfs.ENVIRONMENT | env)
         stdout, stderr = Capture(OUTPUT_BYTES), Capture(OUTPUT_BYTES)
         with contextlib.ExitStack() as stack:
@@ -209,7 +211,7 @@ class Cage:
                 script = stack.enter_context(memory_file(command.encode()))
                 argv = [programs.BASH, f"/dev/fd/{script.fileno()}"]
                 fds = (script.fileno(),)
-            done = await self._run(
+            done = await self.run(
                 door.command(argv, cwd=cwd, late_env=late, insist=insist),
                 stdout,
                 stderr,
@@ -218,10 +220,10 @@ class Cage:
                 stdin=stdin,
                 pass_fds=fds,
             )
-        self._notice(done, stdout, stderr)
+        self.notice(done, stdout, stderr)
         return done, stdout, stderr
 
-    async def _run(
+    async def run(
         self,
         argv: list[str],
         stdout: Sink,
@@ -233,7 +235,11 @@ class Cage:
         pass_fds: tuple[int, ...] = (),
         extra: tuple[Stream, ...] = (),
     ) -> Finished:
-        """Run, and tell a command that failed from a sandbox that is gone."""
+        """Run a line that a `Door` made, and tell one that failed from a sandbox that is gone.
+
+        Raises:
+            SandboxDiedError: It is.
+        """
         kills = self._watch.memory_kills()
         done = await run(
             argv,
@@ -246,11 +252,11 @@ class Cage:
             pass_fds=pass_fds,
             extra=extra,
         )
-        killed = done.return_code == _KILLED_CODE and self._watch.memory_kills() == kills
+        killed = done.return_code == KILLED_CODE and self._watch.memory_kills() == kills
         if not done.timed_out and (killed or stderr.starts_with(_NOT_ENTERED)):
             await self._wait_for_death()
         if done.return_code != 0:
-            self._open_door()
+            self.open_door()
         return done
 
     async def _wait_for_death(self) -> None:
@@ -258,10 +264,14 @@ class Cage:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), _DEATH_SEC)
 
-    def _notice(self, done: Finished, stdout: Capture, stderr: Capture) -> None:
-        """Take down which limits stopped something."""
+    def notice(self, done: Finished, stdout: Capture, stderr: Capture) -> None:
+        """Take down which limits stopped something that has run."""
         self._sample()
         self._watch.notice(done.return_code, stdout, stderr)
+
+    def hit(self, limit: str) -> None:
+        """Take down that a limit was reached."""
+        self._watch.hit(limit)
 
     def _sample(self) -> None:
         self._watch.sample(self._door.pid if self._door is not None and self.alive else None)
@@ -276,97 +286,6 @@ class Cage:
         self._death = SandboxDeath.TRIAL if own else SandboxDeath.HOST
         why = "it ran out of memory" if own else "it was killed from outside"
         self._message = f"The sandbox died: {why}."
-
-    async def put(self, fill: IO[bytes], target: str) -> None:
-        """Extract a tar stream in a directory inside.
-
-        Raises:
-            TransferError: tar failed inside: the storage is full, the target is a file, …
-            SandboxDiedError: The sandbox is gone.
-        """
-        output = Capture(4096)
-        script = 'mkdir -p -- "$1" && exec tar -x --no-same-owner -C "$1"'
-        door = self._open_door()
-        argv = door.plain([programs.SH, "-c", script, "sh", target])
-        done = await self._run(argv, output, output, stdin=fill, timeout_sec=_TRANSFER_SEC)
-        self._notice(done, output, output)
-        if done.return_code != 0:
-            why = _TOO_SLOW if done.timed_out else output.text().strip()
-            raise TransferError(f"Copying to {target} failed: {why}")
-
-    async def get(self, script: str, *arguments: str) -> tuple[IO[bytes], str]:
-        """Run a script of ours inside that writes a tar stream; the caller closes the file.
-
-        Returns:
-            The stream, cut off at `MOST_DOWNLOAD` bytes, and what went wrong ("" if nothing).
-        """
-        file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-        try:
-            spool, errors = Spool(file, transfer.MOST_DOWNLOAD), Capture(4096)
-            argv = self._open_door().plain([programs.SH, "-c", script, "sh", *arguments])
-            done = await self._run(argv, spool, errors, timeout_sec=_TRANSFER_SEC)
-            file.seek(0)
-        except BaseException:
-            file.close()
-            raise
-        if spool.full:
-            self._watch.hit("output")
-            return file, f"it is larger than {transfer.MOST_DOWNLOAD} bytes"
-        if done.timed_out:
-            return file, _TOO_SLOW
-        return file, errors.text().strip() if done.return_code else ""
-
-    async def exec_private(
-        self,
-        command: str,
-        *,
-        private_dir: str,
-        uploads: dict[str, str],
-        env: dict[str, str],
-        cwd: str,
-        timeout_sec: float,
-    ) -> PrivateResult:
-        """See `tbeval.records.sandbox.RunsPrivately`."""
-        door = self._open_door()
-        early, late = split_environment(rootfs.ENVIRONMENT | env)
-        stdout, stderr = Capture(OUTPUT_BYTES), Capture(OUTPUT_BYTES)
-        targets = (*uploads, private_dir)
-        pinned = await self._run(
-            private.pin_line(door, targets), stdout, stderr, timeout_sec=_TRANSFER_SEC
-        )
-        if pinned.return_code != 0:
-            # The root has room and these are its own directories: only processes that the agent
-            # left can be in the way. It is as if they had killed the command.
-            why = _TOO_SLOW if pinned.timed_out else stderr.text().strip()
-            said = f"The agent's processes keep the tests from being put in place: {why}"
-            return PrivateResult(
-                return_code=_KILLED_CODE, stdout="", stderr=said, timed_out=False, files={}
-            )
-        with tempfile.TemporaryFile() as files, tempfile.TemporaryFile() as results:
-            private.pack_uploads(files, uploads)
-            files.seek(0)
-            stream = Stream(Spool(results, transfer.MOST_DOWNLOAD))
-            done = await self._run(
-                private.command_line(
-                    door, command, targets, cwd=cwd, late_env=late, results=stream.write
-                ),
-                stdout,
-                stderr,
-                env=early,
-                timeout_sec=timeout_sec,
-                stdin=files,
-                extra=(stream,),
-            )
-            self._notice(done, stdout, stderr)
-            results.seek(0)
-            found = transfer.read_files(results)
-        return PrivateResult(
-            return_code=done.return_code,
-            stdout=stdout.text(),
-            stderr=stderr.text(),
-            timed_out=done.timed_out,
-            files=found,
-        )
 
     def report(self) -> SandboxReport:
         """How it fared until now."""

@@ -16,13 +16,18 @@ What remains to them is to kill it, which is no verdict in their favour.
 
 import shlex
 import tarfile
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
+from tbeval.records.sandbox import PrivateResult
 from tbeval.sandboxes import rootfs, transfer
-from tbeval.sandboxes.entering import Door, in_directory
-from tbeval.sandboxes.limits import MB
+from tbeval.sandboxes.cage import KILLED_CODE, Cage
+from tbeval.sandboxes.copying import TOO_SLOW, TRANSFER_SEC
+from tbeval.sandboxes.entering import Door, in_directory, split_environment
+from tbeval.sandboxes.limits import MB, OUTPUT_BYTES
+from tbeval.sandboxes.processes import Capture, Spool, Stream
 from tbeval.sandboxes.programs import BASH, SH, UNSHARE
 
 _SIZE = 256 * MB
@@ -115,3 +120,52 @@ def command_line(
     lines.append("exit $code")
     enter = [UNSHARE, "--mount", "--propagation", "private", "--", BASH, "-c", "\n".join(lines)]
     return door.trusted(enter)
+
+
+async def exec_private(
+    cage: Cage,
+    command: str,
+    *,
+    private_dir: str,
+    uploads: dict[str, str],
+    env: dict[str, str],
+    cwd: str,
+    timeout_sec: float,
+) -> PrivateResult:
+    """See `tbeval.records.sandbox.RunsPrivately`."""
+    door = cage.open_door()
+    early, late = split_environment(rootfs.ENVIRONMENT | env)
+    stdout, stderr = Capture(OUTPUT_BYTES), Capture(OUTPUT_BYTES)
+    targets = (*uploads, private_dir)
+    pinned = await cage.run(pin_line(door, targets), stdout, stderr, timeout_sec=TRANSFER_SEC)
+    if pinned.return_code != 0:
+        # The root has room and these are its own directories: only processes that the agent
+        # left can be in the way. It is as if they had killed the command.
+        why = TOO_SLOW if pinned.timed_out else stderr.text().strip()
+        said = f"The agent's processes keep the tests from being put in place: {why}"
+        return PrivateResult(
+            return_code=KILLED_CODE, stdout="", stderr=said, timed_out=False, files={}
+        )
+    with tempfile.TemporaryFile() as files, tempfile.TemporaryFile() as results:
+        pack_uploads(files, uploads)
+        files.seek(0)
+        stream = Stream(Spool(results, transfer.MOST_DOWNLOAD))
+        done = await cage.run(
+            command_line(door, command, targets, cwd=cwd, late_env=late, results=stream.write),
+            stdout,
+            stderr,
+            env=early,
+            timeout_sec=timeout_sec,
+            stdin=files,
+            extra=(stream,),
+        )
+        cage.notice(done, stdout, stderr)
+        results.seek(0)
+        found = transfer.read_files(results)
+    return PrivateResult(
+        return_code=done.return_code,
+        stdout=stdout.text(),
+        stderr=stderr.text(),
+        timed_out=done.timed_out,
+        files=found,
+    )

@@ -7,6 +7,7 @@ import pytest
 from tbeval.records.sandbox import PrivateResult
 from tbeval.sandboxes.cage import Cage
 from tbeval.sandboxes.limits import Limits
+from tbeval.sandboxes.private import exec_private
 
 from .conftest import MakeCage, commands, shell
 
@@ -27,7 +28,8 @@ def tests_dir(tmp_path: Path) -> Path:
 async def verify(
     cage: Cage, tests_dir: Path, command: str, *, timeout_sec: float = 60, **env: str
 ) -> PrivateResult:
-    return await cage.exec_private(
+    return await exec_private(
+        cage,
         command,
         private_dir=PRIVATE,
         uploads={"/tests": str(tests_dir)},
