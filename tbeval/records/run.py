@@ -17,18 +17,26 @@ SCHEMA_VERSION = 1
 RUN_FILE = "run.toml"
 LEDGER_FILE = "ledger.jsonl"
 
+#: `source` of a run that tbeval itself ran.
+OURS = "tbeval"
+
 
 class RunFileError(Exception):
     """run.toml cannot be read; the message says where and what to do."""
 
 
 class RunTask(Record):
-    """One task of a run, as it was when the run began."""
+    """One task of a run, as it was when the run began.
+
+    What nobody knows of an imported run's task is None. `attempts` is given where it differs from
+    the run's: other harnesses leave tasks with fewer.
+    """
 
     id: str
     digest: str
-    agent_timeout_sec: float
-    verifier_timeout_sec: float
+    agent_timeout_sec: float | None = None
+    verifier_timeout_sec: float | None = None
+    attempts: int | None = Field(None, ge=1)
 
 
 class RunRecord(Record):
@@ -38,10 +46,14 @@ class RunRecord(Record):
     agent, …) and `fingerprint` is its hash together with the tasks: known before any server is
     asked, so that a finished run is found without one. `identity` is what the server told about
     the model. Runs can be pooled if both agree.
+
+    `source` is the harness that ran it; a run of another one was imported, what it did not tell is
+    None, and `notes` are the oddities that the import met.
     """
 
     schema_version: int = SCHEMA_VERSION
     run_id: str
+    source: str = OURS
     created: AwareDatetime
     checkpoint: str
     label: str = ""
@@ -53,26 +65,32 @@ class RunRecord(Record):
     protocol: str
     attempts: int = Field(ge=1)
     sandbox: str
-    turn_limit: int = Field(ge=1)
-    time_multiplier: float = Field(gt=0)
-    concurrency: int = Field(ge=1)
+    turn_limit: int | None = Field(None, ge=1)
+    time_multiplier: float | None = Field(None, gt=0)
+    concurrency: int | None = Field(None, ge=1)
     endpoint: str = ""
     scoring: dict[str, Any] = Field(default_factory=dict)
     identity: dict[str, str] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     fingerprint: str
+    notes: tuple[str, ...] = ()
     tasks: tuple[RunTask, ...]
 
     @property
     def planned(self) -> int:
         """Number of cells."""
-        return len(self.tasks) * self.attempts
+        return sum(self.attempts_at(task) for task in self.tasks)
+
+    def attempts_at(self, task: RunTask) -> int:
+        """How many attempts are planned at a task."""
+        return self.attempts if task.attempts is None else task.attempts
 
 
 def fingerprint(scoring: dict[str, Any], tasks: tuple[RunTask, ...]) -> str:
     """SHA-256 over what affects a score, in a canonical form."""
-    content = {"scoring": scoring, "tasks": [task.model_dump(mode="json") for task in tasks]}
+    dumped = [task.model_dump(mode="json") for task in tasks]
+    content = {"scoring": scoring, "tasks": _without_none(dumped)}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -112,7 +112,11 @@ def summarise_results(results: RunResults) -> RunSummary:
             k: mean_over_tasks(pass_at_k(row.scored, row.solved, k) for row in rows) for k in ks
         },
         pass_at_planned={
-            k: mean_over_tasks(pass_at_k(run.attempts, row.solved, k) for row in rows).value or 0.0
+            k: mean_over_tasks(
+                pass_at_k(run.attempts_at(task), row.solved, k)
+                for task, row in zip(run.tasks, rows, strict=True)
+            ).value
+            or 0.0
             for k in ks
         },
         score=mean_over_tasks(row.score for row in rows),

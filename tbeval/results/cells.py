@@ -60,7 +60,9 @@ def cells_of(
             contradicts its own numbers.
     """
     planned = {
-        (task.id, attempt): None for task in run.tasks for attempt in range(1, run.attempts + 1)
+        (task.id, attempt): None
+        for task in run.tasks
+        for attempt in range(1, run.attempts_at(task) + 1)
     }
     by_cell: dict[tuple[str, int], list[TrialRecord]] = defaultdict(list)
     for trial in trials:
