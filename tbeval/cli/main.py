@@ -21,10 +21,12 @@ _COMMANDS = {
     "checkpoints": "tbeval.cli.checkpoints",
     "serve": "tbeval.cli.serve",
     "doctor": "tbeval.cli.doctor",
+    "import": "tbeval.cli.import_",
+    "export": "tbeval.cli.export",
 }
 
 #: Commands that are announced but not there yet: they say so and exit with 2.
-_LATER = ("report", "compare", "gate", "tasks", "protocols", "import", "export")
+_LATER = ("report", "compare", "gate", "tasks", "protocols")
 
 
 class LazyGroup(click.RichGroup):

@@ -1,7 +1,6 @@
 """The ledger: one line of JSON per trial, the only truth about a run."""
 
 import contextlib
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,8 +157,8 @@ def parse_ledger(data: bytes, name: str = "ledger.jsonl") -> Ledger:
     tail = lines.pop()
     for number, line in enumerate(lines, start=1):
         try:
-            record = TrialRecord.model_validate(json.loads(line))
-        except (ValueError, RecursionError) as error:
+            record = TrialRecord.model_validate_json(line)
+        except ValueError as error:
             raise LedgerError(
                 f"{name}, line {number}: {_why(error)}. The file was changed by something other "
                 "than tbeval; restore it from a copy, or start another run with --new."
@@ -178,6 +177,8 @@ def parse_ledger(data: bytes, name: str = "ledger.jsonl") -> Ledger:
 def _why(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
+        if first["type"] == "json_invalid":
+            return "not valid JSON"
         where = ".".join(str(part) for part in first["loc"]) or "record"
         return f"not a trial record ({where}: {first['msg']})"
     return "not valid JSON"

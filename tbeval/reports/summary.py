@@ -101,7 +101,10 @@ class RunSummary:
 def summarise_results(results: RunResults) -> RunSummary:
     """Compute the figures of a run."""
     run = results.run
-    rows = tuple(_row(task.id, results.cells_of_task(task.id)) for task in run.tasks)
+    by_task: dict[str, list[Cell]] = {task.id: [] for task in run.tasks}
+    for cell in results.cells:
+        by_task[cell.task].append(cell)
+    rows = tuple(_row(task, cells) for task, cells in by_task.items())
     ks = range(1, run.attempts + 1)
     ran = [cell.trial for cell in results.cells if cell.trial is not None]
     return RunSummary(
@@ -141,7 +144,7 @@ def summarise(directory: Path) -> RunSummary:
     return summarise_results(read_results(directory))
 
 
-def _row(task: str, cells: tuple["Cell", ...]) -> TaskRow:
+def _row(task: str, cells: "list[Cell]") -> TaskRow:
     scores = [cell.score for cell in cells if cell.score is not None]
     return TaskRow(
         task=task,

@@ -21,12 +21,15 @@ def head(summary: RunSummary) -> tuple[Line, ...]:
     """What was run."""
     run = summary.run
     endpoint = (Line("endpoint", run.endpoint),) if run.endpoint else ()
+    source = () if run.source == "tbeval" else (Line("imported from", run.source),)
     return (
         Line("checkpoint", run.checkpoint, run.label),
         Line("subset", run.subset, _design(summary)),
         Line("agent", run.agent, run.protocol),
         Line("sandbox", run.sandbox),
         *endpoint,
+        *source,
+        *(Line("odd", note) for note in run.notes),
         Line("run", run.run_id, f"begun {run.created:%Y-%m-%d %H:%M %Z}"),
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tbeval.records.ledger import TrialRecord, read_ledger
 from tbeval.records.run import LEDGER_FILE, RunRecord, read_run
+from tbeval.results.bulk import collector_paused
 from tbeval.results.cells import Cell, cells_of
 
 
@@ -25,10 +26,6 @@ class RunResults:
     run: RunRecord
     cells: tuple[Cell, ...]
     trials: tuple[TrialRecord, ...]
-
-    def cells_of_task(self, task: str) -> tuple[Cell, ...]:
-        """The cells of one task, by attempt."""
-        return tuple(cell for cell in self.cells if cell.task == task)
 
     @property
     def tokens_in(self) -> int:
@@ -60,8 +57,9 @@ def read_results(directory: Path) -> RunResults:
     """
     run = read_run(directory)
     path = directory / LEDGER_FILE
-    trials = read_ledger(path).records
-    return RunResults(directory, run, cells_of(run, trials, str(path)), trials)
+    with collector_paused():
+        trials = read_ledger(path).records
+        return RunResults(directory, run, cells_of(run, trials, str(path)), trials)
 
 
 def running_seconds(trials: Iterable[TrialRecord]) -> float:

@@ -8,13 +8,30 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, field_validator
 
-from tbeval.settings.base import Settings
+from tbeval.settings.base import Settings, SettingsError
 
 AgentName = Literal["terminus-2", "camel", "oracle", "nop"]
 SandboxName = Literal["bubblewrap", "docker"]
 
 #: Agents that ask no model.
 MODEL_FREE_AGENTS: frozenset[str] = frozenset({"oracle", "nop"})
+
+
+#: What a checkpoint may be called: its results lie in a directory of this name.
+ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+
+
+def check_id(checkpoint: str) -> None:
+    """Refuse an id that no checkpoint can have.
+
+    Raises:
+        SettingsError: It is one.
+    """
+    if not re.fullmatch(ID_PATTERN, checkpoint):
+        raise SettingsError(
+            f'"{checkpoint}" cannot be a checkpoint\'s id: take letters, digits, dots, dashes and '
+            "underscores, at most 64, a letter or digit first."
+        )
 
 
 class Sampling(Settings):
@@ -64,7 +81,7 @@ class Checkpoint(Settings):
     `None` means "not said here": the run's own defaults apply (`RunOptions`).
     """
 
-    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+    id: str = Field(pattern=ID_PATTERN)
     label: str = ""
 
     # the endpoint
