@@ -136,7 +136,7 @@ def test_a_task_that_is_an_image_is_refused(task: Path, name: str) -> None:
     ("said", "network"),
     [("", False), ('network_mode = "public"', True), ('network_mode = "no-network"', False)],
 )
-def test_network_only_where_the_task_says_so(task: Path, said: str, network: bool) -> None:  # noqa: FBT001
+def test_network_only_where_the_task_says_so(task: Path, said: str, network: bool) -> None:
     (task / "task.toml").write_text(f"[environment]\n{said}\n")
     assert make(task).limits.network is network
 
