@@ -1,0 +1,83 @@
+"""How long the same command takes once a run of 1,000 cells is finished, or nearly so."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from benchmarks.figures import Figure
+from benchmarks.measuring import REPOSITORY, BenchmarkError, run_benchmark
+from benchmarks.work import make_tasks
+from tests.made_up_runs import make_trial, write_made_up
+
+BOUND_SEC = 2.0
+TASKS, ATTEMPTS = 100, 10
+
+
+def run(quick: bool) -> list[Figure]:  # noqa: FBT001 - what every benchmark is called with
+    """A finished run, and one whose last cell is open."""
+    times = 2 if quick else 5
+    cells = TASKS * ATTEMPTS
+    return [
+        _figure(f"a finished run of {cells:,} cells", finished(0, times), BOUND_SEC),
+        _figure(f"one nop trial that {cells:,} cells still want", finished(1, 1), None),
+    ]
+
+
+def finished(still_open: int, times: int) -> list[float]:
+    """Seconds of the whole command, for a run with so many cells open."""
+    with tempfile.TemporaryDirectory(prefix="tbeval-bench-") as temporary:
+        directory = Path(temporary)
+        tasks = make_tasks(directory, TASKS)
+        _make_run(directory, tasks, still_open)
+        taken = []
+        for _ in range(times):
+            began = time.monotonic()
+            done = subprocess.run(_command(), cwd=directory, **_KEPT)
+            taken.append(time.monotonic() - began)
+            if done.returncode or ("is finished" in done.stdout) == bool(still_open):
+                raise BenchmarkError(
+                    f"tbeval eval did not find the run: {done.stdout}{done.stderr}"
+                )
+    return taken
+
+
+_KEPT = {"capture_output": True, "text": True, "check": False, "env": None}
+
+
+def _command() -> list[str]:
+    code = f"import sys; sys.path.insert(0, {str(REPOSITORY)!r}); "
+    code += "from tbeval.cli.main import main; main()"
+    options = ("--subset", "bench.toml", "-n", str(ATTEMPTS), "--no-preflight")
+    return [sys.executable, "-c", code, "eval", "nop", *options]
+
+
+def _make_run(directory: Path, tasks: tuple[str, ...], still_open: int) -> None:
+    """Write the run that the command is going to look for, and its trials' directories."""
+    from tbeval.runs.session import Request, find  # noqa: PLC0415 - it takes a second
+    from tbeval.settings.checkpoint import Checkpoint  # noqa: PLC0415
+    from tbeval.settings.options import Choices, resolve  # noqa: PLC0415
+    from tbeval.settings.subsets import load_subset  # noqa: PLC0415
+    from tbeval.tasks.load import load_tasks  # noqa: PLC0415
+
+    checkpoint = Checkpoint(id="nop", agent="nop")
+    options, _ = resolve(Choices(subset="bench", attempts=ATTEMPTS), checkpoint)
+    subset = load_subset(str(directory / "bench.toml"))
+    results = directory / "results"
+    found = find(Request(checkpoint, options, subset, load_tasks(subset), results))
+    cells = [(task, attempt) for attempt in range(1, ATTEMPTS + 1) for task in tasks]
+    trials = [make_trial(task, attempt, "unsolved", span=(0, 60)) for task, attempt in cells]
+    run = write_made_up(results, found.run, trials[: len(trials) - still_open])
+    for trial in trials:
+        (run / "trials" / trial.trial_id).mkdir(parents=True)
+
+
+def _figure(what: str, taken: list[float], bound: float | None) -> Figure:
+    note = "whole commands: " + " / ".join(f"{seconds:.2f}" for seconds in taken) + " s"
+    return Figure.now("resume", what, median(taken), "s", bound=bound, note=note)
+
+
+if __name__ == "__main__":
+    run_benchmark(run, __doc__)
