@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import aiohttp
-import openai
 
 from tbeval.models.endpoint import Endpoint, EndpointError
 from tbeval.models.identity import Identity, Look, differences
@@ -18,7 +17,6 @@ _EXTRA_SEC = 3.0
 #: Where engines tell more than OpenAI's API does; those that do not know a path answer 404.
 _EXTRAS = ("props", "get_model_info", "server_info", "get_server_info", "version")
 _ENGINES = {"llamacpp": "llama.cpp", "vllm": "vllm", "sglang": "sglang"}
-_OMIT = openai.Omit()
 #: Of the many settings that servers tell (their key among them), those that change replies.
 FLAGS = ("dtype", "quantization", "kv_cache_dtype", "tool_call_parser", "reasoning_parser")
 _NO_ANSWER = frozenset({408, 425, 429})  # and every 5xx: the server did not get to the question
@@ -98,11 +96,15 @@ def _expected_path(endpoint: Endpoint, identity: Identity, silent: frozenset[str
 
 
 async def _models(endpoint: Endpoint) -> list[dict[str, Any]]:
+    import openai  # noqa: PLC0415 - most of a second, which a finished run need not spend
+
     url = endpoint.base_url
     http = openai.DefaultAsyncHttpxClient(
-        proxy=endpoint.proxy_url, trust_env=endpoint.trust_env, verify=endpoint.ssl_context()
+        proxy=endpoint.proxy_url, trust_env=endpoint.trust_env, verify=endpoint.ssl_context
     )
-    keyless = {} if endpoint.request_headers.get("Authorization") else {"Authorization": _OMIT}
+    keyless = (
+        {} if endpoint.request_headers.get("Authorization") else {"Authorization": openai.Omit()}
+    )
     async with openai.AsyncOpenAI(
         base_url=url,
         api_key=endpoint.api_key or "none",
