@@ -69,6 +69,7 @@ def agent_config(
             "output_limit": checkpoint.sampling.max_tokens,
             "parser_name": checkpoint.parser,
             "enable_summarize": checkpoint.summarize,
+            "interleaved_thinking": checkpoint.thinking_in_history,
         }
     return AgentConfig(
         import_path=_import_path(agent),

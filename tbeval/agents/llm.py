@@ -20,7 +20,9 @@ from tbeval.agents.errors import (
     CallsRefusedError,
     EndpointDownError,
 )
+from tbeval.models.gateway.reply import reasoning_of, text_of
 from tbeval.models.markers import REFUSED_MARKER, budget_hit
+from tbeval.models.thinking import split_thinking
 
 #: What servers say about a prompt that is too long, in lower case.
 _OVERFLOWS = (
@@ -156,8 +158,9 @@ class GatewayLLM(BaseLLM):
             choice = answer["choices"][0]
             message, finish_reason = choice["message"], choice.get("finish_reason")
             # Half a surrogate pair is valid JSON, but neither a file nor a terminal takes it.
-            content = _text(message.get("content")).encode(errors="replace").decode()
-            reasoning = message.get("reasoning_content")
+            content = text_of(message.get("content")).encode(errors="replace").decode()
+            reasoning = reasoning_of(message).encode(errors="replace").decode() or None
+            content = split_thinking(content).content
             usage = self._count(answer.get("usage") or {})
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise EndpointDownError(
@@ -185,13 +188,6 @@ class GatewayLLM(BaseLLM):
         self.tokens_out += found.completion_tokens
         self.tokens_cached += found.cache_tokens
         return found
-
-
-def _text(content: str | list[dict[str, Any]] | None) -> str:
-    """A message's text; OpenAI's API may send it in parts."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content)
-    return content or ""
 
 
 def _number(told: object) -> int:

@@ -51,6 +51,8 @@ class TrialRecord(Record):
     model_calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    reasoning_tokens: int | None = None  # of tokens_out; None: the server does not tell
+    reasoning_chars: int = 0
     model_seconds: float = 0.0
     paused_seconds: float = 0.0
     phases: tuple[Phase, ...] = ()

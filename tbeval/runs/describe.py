@@ -75,6 +75,7 @@ def _scoring(checkpoint: Checkpoint, options: RunOptions) -> dict[str, Any]:
         scoring |= {
             "turn_limit": options.turn_limit,
             "summarize": checkpoint.summarize,
+            "thinking_in_history": checkpoint.thinking_in_history,
             "served_model": checkpoint.served_model or "",
             "sampling": checkpoint.sampling.model_dump(mode="json", exclude_none=True),
             "budget": checkpoint.budget.model_dump(mode="json", exclude_none=True),

@@ -131,9 +131,20 @@ class TrialRunner:
         try:
             if not execution.cancelled:
                 execution.unconfirmed = await watch.confirm(usage.replica)
+                if not execution.unconfirmed and _may_hang(usage, execution.agent_report):
+                    execution.unconfirmed = await self._ping(usage)
         except asyncio.CancelledError:
             execution.cancelled = True
         execution.model_changed = watch.change
+
+    async def _ping(self, usage: TrialUsage) -> str:
+        """What to say of an endpoint that let a trial's last call wait until its time was over."""
+        assert self.model is not None  # noqa: S101 - for the type checker: there was a call
+        problem = await self.model.gateway.ping(usage.replica)
+        if not problem:
+            return ""  # it is slow, and so is the model
+        waited = f"{usage.unanswered_seconds:.0f} s, until the agent's time was over"
+        return f"the endpoint answered nobody for {waited}, and does not now: {problem}"
 
     def _record(self, execution: "_Execution", try_number: int, usage: TrialUsage) -> TrialRecord:
         agent, verifier = execution.agent_report, execution.verifier_report
@@ -176,6 +187,8 @@ class TrialRunner:
             model_calls=usage.calls,
             tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out,
+            reasoning_tokens=usage.reasoning_tokens,
+            reasoning_chars=usage.reasoning_chars,
             model_seconds=usage.model_seconds,
             paused_seconds=usage.paused_seconds,
             phases=execution.clock.phases,
@@ -202,6 +215,12 @@ def _silence(usage: TrialUsage, agent: AgentReport | None) -> str:
     if not timed_out or not usage.calls or usage.finish_reasons or usage.bad_requests:
         return ""
     return "the endpoint took the agent's first call and did not answer it in all of its time"
+
+
+def _may_hang(usage: TrialUsage, agent: AgentReport | None) -> bool:
+    """Whether time ran out while a call waited, and nobody else was answered meanwhile."""
+    timed_out = agent is not None and agent.stop_reason is StopReason.TIME_LIMIT
+    return timed_out and usage.unanswered_seconds > 0
 
 
 _NO_VERDICT = VerifierReport.model_validate({"status": "no report"})

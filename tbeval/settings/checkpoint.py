@@ -108,6 +108,7 @@ class Checkpoint(Settings):
     parser: Literal["json", "xml"] = "json"  # terminus-2's reply format
     protocol: str | None = None  # a protocol profile, for camel
     summarize: bool = True  # terminus-2's context summaries
+    thinking_in_history: bool = False  # later turns show the model what it thought in earlier ones
     subset: str | None = None
     attempts: int | None = Field(None, ge=1)
     sandbox: SandboxName | None = None

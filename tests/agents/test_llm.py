@@ -17,9 +17,11 @@ PARTS = (
     [
         (Reply(raw=PARTS), "two parts"),
         (Reply(None, reasoning="thought only"), ""),
+        (Reply("<think>hmm</think>\n\n{}"), "{}"),
+        (Reply("<think>cut off"), ""),
         (Reply("half a pair \ud800 and \x00"), "half a pair ? and \x00"),
     ],
-    ids=["parts and odd usage", "reasoning only", "surrogate"],
+    ids=["parts and odd usage", "reasoning only", "think", "unclosed think", "surrogate"],
 )
 async def test_shapes_of_a_proper_answer(reply: Reply, content: str) -> None:
     async with ScriptedEndpoint(lambda _request: reply) as endpoint:

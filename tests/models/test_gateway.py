@@ -12,8 +12,9 @@ import aiohttp
 import pytest
 
 from tbeval.models.endpoint import Endpoint
-from tbeval.models.gateway import Gateway, read_record
+from tbeval.models.gateway import Gateway, read_record, server
 from tbeval.models.gateway.request import call_seed
+from tbeval.models.gateway.upstream import TRIES_ALONE
 from tbeval.models.markers import BUDGET_MARKER, ENDPOINT_MARKER, REFUSED_MARKER, budget_hit
 from tbeval.settings.checkpoint import Budget, Sampling
 from tests.scripted import Reply, Request, ScriptedEndpoint
@@ -249,14 +250,66 @@ async def test_lasting_fault_is_the_endpoints(setting: Opener, name: str) -> Non
     assert len(s.record()) == len(s.upstream.requests) > 1
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 301])
-async def test_configuration_failure_is_fatal_at_once(setting: Opener, status: int) -> None:
-    async with setting(lambda _: Reply("no", status=status)) as s:
-        got, _ = await s.post(s.open())
+@pytest.mark.parametrize("status", [401, 402, 403, 404, 301])
+async def test_a_key_revoked_or_a_model_unloaded_in_mid_run_holds_all_trials(
+    setting: Opener, status: int
+) -> None:
+    serves = asyncio.Event()
+
+    def script(_: Request) -> Reply:
+        return Reply() if serves.is_set() else Reply("no", status=status)
+
+    async with setting(script, patience_sec=30) as s:
+        calls = [asyncio.create_task(s.post(s.open(f"t.{n}.1-r"))) for n in range(3)]
+        await until(lambda: s.gateway.all_down_seconds > 0.5)
+        assert f"HTTP {status}" in s.gateway.down_reason
+        assert len(s.upstream.requests) <= 4  # a probe at a time, not three trials' tries
+        serves.set()
+        assert {status for status, _ in await asyncio.gather(*calls)} == {200}
+
+
+@pytest.mark.parametrize("fault", ["HTML with 200", "500", "no choices"])
+async def test_what_fails_for_everybody_tells_that_the_endpoint_is_down(
+    setting: Opener, fault: str
+) -> None:
+    async with setting(lambda _: FAULTS[fault], patience_sec=60) as s:
+        call = asyncio.create_task(s.post(s.open()))
+        await until(lambda: s.gateway.all_down_seconds > 0)
+        assert len(s.upstream.requests) == TRIES_ALONE
+        call.cancel()
+
+
+async def test_a_call_that_waits_alone_when_its_time_is_over_is_told_apart(setting: Opener) -> None:
+    silent = Reply(delay_sec=60)
+    async with setting(lambda r: silent if r.first == "hangs" else Reply()) as s:
+        alone, other = s.open("alone.1.1-r"), s.open("other.1.1-r")
+        for busy in (False, True):
+            messages = [{"role": "user", "content": "hangs"}]
+            call = asyncio.create_task(s.post(alone, messages=messages))
+            await s.upstream.arrived(1 + busy)
+            if busy:
+                await s.post(other)
+            call.cancel()
+            await asyncio.wait({call})
+            await until(lambda: s.upstream.answering == 0)
+            assert (s.gateway.usage("alone.1.1-r").unanswered_seconds > 0) is not busy
+        assert await s.gateway.ping(s.upstream.base_url) == ""
+        s.upstream.script = lambda _: Reply("no", status=503)
+        assert "HTTP 503" in await s.gateway.ping(s.upstream.base_url)
+        assert s.gateway.down_seconds > 0
+
+
+async def test_a_request_beyond_measure_is_refused(
+    setting: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "LARGEST_REQUEST", 1000)
+    async with setting() as s:
+        base = s.open()
+        status, answer = await s.post(base, padding="x" * 1000)
+        assert (await s.post(base))[0] == 200
         usage = await s.gateway.close_trial("t.1.1-r")
-    assert got == 503
-    assert f"HTTP {status}" in usage.endpoint_failure
-    assert len(s.upstream.requests) == 1
+    assert (status, usage.bad_requests, len(s.upstream.requests)) == (413, 1, 1)
+    assert "larger than" in answer["error"]["message"]
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
@@ -391,7 +444,17 @@ async def test_reasoning_without_content_is_the_models_answer(setting: Opener) -
         usage = await s.gateway.close_trial("t.1.1-r")
     assert status == 200
     assert answer["choices"][0]["message"]["content"] is None
-    assert usage.reasoning_tokens == 100
+    assert (usage.reasoning_tokens, usage.reasoning_chars) == (100, 400)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_thinking_inside_the_content_is_counted(setting: Opener, *, stream: bool) -> None:
+    async with setting(lambda _: Reply("<think>hmm</think>\n\nyes", usage=False)) as s:
+        body = {"messages": MESSAGES, "stream": stream}
+        async with s.client.post(f"{s.open()}/{CHAT}", json=body) as response:
+            assert stream or "hmm" in await response.text()  # what the model said passes as it is
+        usage = await s.gateway.close_trial("t.1.1-r")
+    assert (usage.reasoning_tokens, usage.reasoning_chars) == (None, 3)
 
 
 async def test_missing_usage_counts_nothing_and_is_noted(setting: Opener) -> None:
@@ -443,8 +506,10 @@ async def test_concurrency_bounds_the_calls(setting: Opener) -> None:
     async with setting(script, concurrency=3) as s:
         base = s.open()
         answers = await asyncio.gather(*(s.post(base) for _ in range(12)))
+        usage = await s.gateway.close_trial("t.1.1-r")
     assert {status for status, _ in answers} == {200}
     assert most == 3
+    assert usage.paused_seconds > 0.1  # waiting for a slot is no agent's time
 
 
 async def test_64_streams_at_once(setting: Opener) -> None:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
@@ -132,7 +133,11 @@ def test_pytest_gets_quoted_words_whole(workshop: Workshop) -> None:
     shutil.copy(workshop.path / ".venv/bin/tbeval", workshop.path / ".venv/bin/python")
     assert workshop.make("test").returncode == 0
     assert workshop.make("test", "ARGS=-m 'a and not b' tests/*").returncode == 0
-    assert workshop.calls == [["-m", "pytest"], ["-m", "pytest", "-m", "a and not b", "tests/*"]]
+    pytest, typed = (
+        ["-m", "pytest", "-n", ANY, "--dist", "worksteal"],
+        ["-m", "a and not b", "tests/*"],
+    )
+    assert workshop.calls == [pytest, pytest + typed]
 
 
 @pytest.mark.parametrize("target", ["report", "compare", "gate", "bench"])

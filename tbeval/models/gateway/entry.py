@@ -57,7 +57,8 @@ class Entry:
             "finish_reason": reply.finish_reason if reply else None,
             "tokens_in": reply.tokens_in if reply else 0,
             "tokens_out": reply.tokens_out if reply else 0,
-            "reasoning_tokens": reply.reasoning_tokens if reply else 0,
+            "reasoning_tokens": reply.reasoning_tokens if reply else None,
+            "reasoning_chars": reply.reasoning_chars if reply else 0,
             "request": self._call.body,
             "response": self.response,
         }

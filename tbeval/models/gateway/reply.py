@@ -1,9 +1,11 @@
 """Whether what came back from the endpoint is an answer, and what it says about itself."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from tbeval.models.thinking import split_thinking
 
 _SHOWN = 160  # characters of a bad reply that an error text shows
 
@@ -21,15 +23,17 @@ class Reply:
         finish_reason: Of the first choice.
         tokens_in: Tokens of the prompt.
         tokens_out: Tokens generated, reasoning included.
-        reasoning_tokens: As far as the server tells them apart.
-        has_usage: False: the server told no tokens, all three are 0.
+        reasoning_tokens: Those of them that the server calls reasoning; None if it does not tell.
+        reasoning_chars: Characters of reasoning, beside the content or inside `<think>`.
+        has_usage: False: the server told no tokens; they are 0, or None.
     """
 
     content: Any
     finish_reason: str
     tokens_in: int = 0
     tokens_out: int = 0
-    reasoning_tokens: int = 0
+    reasoning_tokens: int | None = None
+    reasoning_chars: int = 0
     has_usage: bool = False
 
 
@@ -71,7 +75,26 @@ def read_reply(body: bytes) -> Reply:
             raise BadReplyError(f"a choice without message or text: {shown(body)}")
         if not _is_content((choice.get("message") or {}).get("content")):
             raise BadReplyError(f"a content that is neither text nor parts: {shown(body)}")
-    return _reply(answer, choices[0]["finish_reason"], answer.get("usage"))
+    message = choices[0].get("message") or {"content": choices[0].get("text")}
+    thought = len(reasoning_of(message))
+    return _reply(answer, choices[0]["finish_reason"], answer.get("usage"), thought)
+
+
+def text_of(content: object) -> str:
+    """A message's content as text; OpenAI's API may send it in parts, or none."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def reasoning_of(message: Mapping[str, Any]) -> str:
+    """What a message tells of the model's thinking: beside its content, or inside `<think>`."""
+    return _told_reasoning(message) + split_thinking(text_of(message.get("content"))).thinking
+
+
+def _told_reasoning(message: Mapping[str, Any]) -> str:
+    """`reasoning_content` of sglang and llama.cpp; newer vLLM calls it `reasoning`."""
+    return text_of(message.get("reasoning_content")) or text_of(message.get("reasoning"))
 
 
 def _is_content(content: object) -> bool:
@@ -89,6 +112,7 @@ def read_stream(body: bytes) -> Reply:
     """
     events: list[Any] = []
     reasons: dict[int, str | None] = {}
+    said: dict[str, list[str]] = {"content": [], "reasoning": []}
     usage: Any = None
     for data in _events(body):
         event = read_json(data)
@@ -101,11 +125,17 @@ def read_stream(body: bytes) -> Reply:
                 raise BadReplyError(f"a malformed event: {shown(data)}")
             index = _count(choice.get("index"))
             reasons[index] = choice.get("finish_reason") or reasons.get(index)
+            if index == 0:
+                delta = choice.get("delta")
+                part = delta if isinstance(delta, dict) else {"content": choice.get("text")}
+                said["content"].append(text_of(part.get("content")))
+                said["reasoning"].append(_told_reasoning(part))
     if not reasons:
         raise BadReplyError(f"a stream without choices: {shown(body)}")
     if not all(isinstance(reason, str) for reason in reasons.values()):
         raise BadReplyError("a stream that ends without finish_reason")
-    return _reply(events, str(reasons[min(reasons)]), usage)
+    whole = {name: "".join(parts) for name, parts in said.items()}
+    return _reply(events, str(reasons[min(reasons)]), usage, len(reasoning_of(whole)))
 
 
 def without_usage_event(body: bytes) -> bytes:
@@ -129,18 +159,18 @@ def _events(body: bytes) -> Iterator[bytes]:
             yield data.strip()
 
 
-def _reply(content: Any, finish_reason: str, usage: Any) -> Reply:
+def _reply(content: Any, finish_reason: str, usage: Any, reasoning_chars: int) -> Reply:
     if not isinstance(usage, dict):
-        return Reply(content, finish_reason)
+        return Reply(content, finish_reason, reasoning_chars=reasoning_chars)
     details = usage.get("completion_tokens_details")
+    told = details.get("reasoning_tokens") if isinstance(details, dict) else None
     return Reply(
         content,
         finish_reason,
         tokens_in=_count(usage.get("prompt_tokens")),
         tokens_out=_count(usage.get("completion_tokens")),
-        reasoning_tokens=_count(
-            details.get("reasoning_tokens") if isinstance(details, dict) else None
-        ),
+        reasoning_tokens=None if told is None else _count(told),
+        reasoning_chars=reasoning_chars,
         has_usage=True,
     )
 

@@ -31,6 +31,8 @@ PATIENCE_SEC = 600.0
 IDLE_SEC = 1800.0
 #: Longest call: a server that goes on for ever does not send a model's answer.
 LONGEST_CALL_SEC = 3600.0
+#: A request beyond this is no conversation; an agent gone wild must not fill this process's memory.
+LARGEST_REQUEST = 64 * 2**20
 _TRIAL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _CLIENT_GONE = 499  # nobody reads it
 
@@ -134,6 +136,10 @@ class Gateway:
         """Tell that an endpoint (its address) answered when it was asked what it serves."""
         self._replicas.answers_again(replica)
 
+    async def ping(self, replica: str) -> str:
+        """Whether an endpoint (its address) answers a call now: empty, or what came instead."""
+        return await self._replicas[replica].ping()
+
     def open_trial(
         self, trial_id: str, *, task: str, attempt: int, budget: Budget | None = None
     ) -> str:
@@ -221,7 +227,11 @@ class Gateway:
         return JSONResponse({"refused": True})
 
     async def _complete(self, trial: Trial, request: Request) -> Response:
-        body = await _json_object(request)
+        try:
+            body = await _json_object(request)
+        except _TooLargeError:
+            trial.bad_requests += 1
+            return _error(413, f"the request is larger than {LARGEST_REQUEST >> 20} MB")
         if body is None:
             return _error(400, "the request is not a JSON object")
         if (ended := _ended(trial)) is not None:
@@ -257,9 +267,20 @@ class Gateway:
         return None if call.cancelled() else call.result()
 
 
+class _TooLargeError(Exception):
+    """A request that no conversation with a model is."""
+
+
 async def _json_object(request: Request) -> dict[str, Any] | None:
+    parts: list[bytes] = []
+    size = 0
     try:
-        body = json.loads(await request.body())
+        async for part in request.stream():
+            size += len(part)
+            if size > LARGEST_REQUEST:
+                raise _TooLargeError
+            parts.append(part)
+        body = json.loads(b"".join(parts))
     except (ValueError, RecursionError, ClientDisconnect):
         return None
     return body if isinstance(body, dict) else None

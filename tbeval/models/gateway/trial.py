@@ -24,7 +24,8 @@ class TrialUsage:
         calls: Calls of the agent that went to the endpoint, tries of the gateway not counted.
         tokens_in: Tokens of all prompts, as the server counted them.
         tokens_out: Tokens generated, reasoning included.
-        reasoning_tokens: Those of them that the server called reasoning.
+        reasoning_tokens: Those of them that the server called reasoning; None if it never told.
+        reasoning_chars: Characters of reasoning in all answers.
         model_seconds: Time in which the endpoint worked on calls that it answered.
         paused_seconds: Time lost to an endpoint that was down: the agent's clock stands still.
         endpoint_failure: Why the endpoint failed for good; empty if it did not. A trial with one
@@ -35,12 +36,15 @@ class TrialUsage:
         calls_without_usage: Answers in which the server told no tokens; they count 0.
         record_failure: Why the record is not complete (disk full); empty if it is.
         replica: The address that its calls went to, all of them.
+        unanswered_seconds: For how long its last call had waited when it was ended, if that
+            endpoint answered no call of anybody meanwhile; else 0.
     """
 
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    reasoning_tokens: int = 0
+    reasoning_tokens: int | None = None
+    reasoning_chars: int = 0
     model_seconds: float = 0.0
     paused_seconds: float = 0.0
     endpoint_failure: str = ""
@@ -50,6 +54,7 @@ class TrialUsage:
     calls_without_usage: int = 0
     record_failure: str = ""
     replica: str = ""
+    unanswered_seconds: float = 0.0
 
 
 @dataclass
@@ -113,7 +118,9 @@ class Trial:
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    reasoning_tokens: int = 0
+    reasoning_tokens: int | None = None
+    reasoning_chars: int = 0
+    unanswered_seconds: float = 0.0
     model_seconds: float = 0.0
     bad_requests: int = 0
     calls_without_usage: int = 0
@@ -127,6 +134,7 @@ class Trial:
             tokens_in=self.tokens_in,
             tokens_out=self.tokens_out,
             reasoning_tokens=self.reasoning_tokens,
+            reasoning_chars=self.reasoning_chars,
             model_seconds=self.model_seconds,
             paused_seconds=self.clock.seconds,
             endpoint_failure=self.endpoint_failure,
@@ -136,6 +144,7 @@ class Trial:
             calls_without_usage=self.calls_without_usage,
             record_failure=self.record_failure,
             replica=self.replica,
+            unanswered_seconds=self.unanswered_seconds,
         )
 
     def spent(self) -> BudgetHit | None:
@@ -156,7 +165,9 @@ class Trial:
         """Count an answer."""
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
-        self.reasoning_tokens += reply.reasoning_tokens
+        if reply.reasoning_tokens is not None:
+            self.reasoning_tokens = (self.reasoning_tokens or 0) + reply.reasoning_tokens
+        self.reasoning_chars += reply.reasoning_chars
         self.model_seconds += seconds
         self.finish_reasons[reply.finish_reason] += 1
         self.calls_without_usage += not reply.has_usage

@@ -25,8 +25,10 @@ TRIES_ALONE = 5
 _RECORDED_BAD_BODY = 2**20  # bytes of a reply that could not be read
 _OK = 200
 _AGENTS_FAULT = frozenset({400, 413, 422})
-_OVERLOADED = frozenset({429, 502, 503, 504})  # the endpoint, not this request
-_RETRIED = frozenset({408, 425, 500}) | _OVERLOADED
+#: May be this request's own doing. Every other status tells of the endpoint: overloaded, loading
+#: its model, behind a proxy that fails, or asked with a key that was revoked meanwhile.
+_OF_THE_REQUEST = frozenset({408, 425, 500})
+_PING_SEC = 120.0
 
 
 class EndpointFailedError(Exception):
@@ -125,15 +127,21 @@ class Upstream:
         patience = _Patience(self._patience_sec)
         failures = 0
         successes_before = 0
+        successes_at_first = self.health.successes
+        trial.unanswered_seconds = 0.0
         while True:
             ticket = await self._admit(trial, patience)
             began = time.monotonic()
             try:
-                async with self._slots or _unlimited():
+                async with self._slot(trial):
                     if not self.health.holds(ticket):
                         continue  # it went down while this call stood in the queue
                     began = time.monotonic()
                     return await self._try(trial, call, ticket)
+            except asyncio.CancelledError:
+                if self.health.successes == successes_at_first:
+                    trial.unanswered_seconds = time.monotonic() - began
+                raise
             except _TryFailedError as error:
                 now = time.monotonic()
                 trial.clock.add(began, now)
@@ -143,10 +151,44 @@ class Upstream:
                 delay = backoff(failures, error.retry_after)
                 patience.spend(delay + (now - began if error.hung else 0.0))
                 alone = not error.down and self.health.successes > successes_before
+                if failures >= TRIES_ALONE and not alone and not error.down:
+                    self.health.failed(ticket, str(error), error.retry_after)  # it fails for all
                 if patience.left <= 0 or (alone and failures >= TRIES_ALONE):
                     raise EndpointFailedError(f"{error} (after {failures} tries)") from error
             with trial.clock.stopped():
                 await asyncio.sleep(delay)
+
+    async def ping(self) -> str:
+        """Whether the endpoint answers a call at all: empty, or what came instead of an answer."""
+        body = {
+            "model": self._endpoint.served_model,
+            "messages": [{"role": "user", "content": "Say hello."}],
+            "max_tokens": 1,
+        }
+        call = Call(0, 0, "chat/completions", body, 0)
+        ticket = Ticket(time.monotonic(), probe=True)
+        try:
+            async with asyncio.timeout(_PING_SEC):
+                await self._ask(call, Entry(call))
+        except (TimeoutError, _TryFailedError, EndpointFailedError) as error:
+            reason = str(error) or f"{self.name}: no answer within {_PING_SEC:g} s"
+            self.health.failed(ticket, reason, None)
+            return reason
+        self.health.succeeded(ticket)
+        return ""
+
+    @asynccontextmanager
+    async def _slot(self, trial: Trial) -> AsyncIterator[None]:
+        """One of the calls that may run at once. Waiting for it is our doing: no agent's time."""
+        if self._slots is None:
+            yield
+            return
+        with trial.clock.stopped():
+            await self._slots.acquire()
+        try:
+            yield
+        finally:
+            self._slots.release()
 
     async def _admit(self, trial: Trial, patience: "_Patience") -> Ticket:
         """Wait until the endpoint is up, or until it is this call's turn to find out."""
@@ -219,9 +261,8 @@ class Upstream:
     @staticmethod
     def _reject(url: str, answer: Answer, retry_after: float | None) -> None:
         reason = f"{url}: HTTP {answer.status}: {shown(answer.body)}"
-        if answer.status not in _RETRIED:
-            raise EndpointFailedError(reason)
-        raise _TryFailedError(reason, down=answer.status in _OVERLOADED, retry_after=retry_after)
+        down = answer.status not in _OF_THE_REQUEST
+        raise _TryFailedError(reason, down=down, retry_after=retry_after)
 
     def _write(self, trial: Trial, entry: Entry) -> None:
         line = self._endpoint.scrub(entry.line())
@@ -256,8 +297,3 @@ def _retry_after(header: str | None) -> float | None:
         return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
-
-
-@asynccontextmanager
-async def _unlimited() -> AsyncIterator[None]:
-    yield
