@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -76,9 +77,14 @@ class LedgerWriter:
     """Appends records durably: each is on disk before `append` returns.
 
     Use as a context manager. One process writes a ledger at a time; the run's lock sees to that.
+
+    Args:
+        path: The ledger; made if absent.
+        guard: Called before each record; it raises where the run belongs to somebody else now.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, guard: Callable[[], None] = lambda: None) -> None:
+        self._guard = guard
         self._file = path.open("ab", buffering=0)
         directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -94,6 +100,7 @@ class LedgerWriter:
                 the ledger still ends with a whole line.
             LedgerError: Somebody deleted the ledger: no line would be found again.
         """
+        self._guard()
         start = self._file.seek(0, os.SEEK_END)
         line = record.to_line()
         try:

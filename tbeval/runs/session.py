@@ -14,6 +14,7 @@ from tbeval.runs.concurrency import raise_file_limit
 from tbeval.runs.describe import describe_run
 from tbeval.runs.following import calls_at, following, longest_limits
 from tbeval.runs.history import expected_seconds, verified_before
+from tbeval.runs.lock import RunLock, run_lock
 from tbeval.runs.logs import run_log
 from tbeval.runs.plan import Cell, next_try, open_cells, plan_cells
 from tbeval.runs.preflight import Subject, before_run
@@ -21,7 +22,7 @@ from tbeval.runs.progress import PlainProgress
 from tbeval.runs.scheduler import Scheduler
 from tbeval.runs.serving import serving_replicas
 from tbeval.runs.stopping import DOWN_SEC, interrupts, while_answering, while_same_model
-from tbeval.runs.store import check_writable, create_run, ledger_path, newest_with, run_lock
+from tbeval.runs.store import check_writable, create_run, ledger_path, newest_with
 from tbeval.runs.trial import Model, TrialRunner
 from tbeval.sandboxes.check import check_bubblewrap
 from tbeval.sandboxes.errors import UnsupportedTaskError
@@ -153,7 +154,7 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
         async with serving_replicas(request.checkpoint, server_log, listener) as served:
             told = served.identity.as_dict()
             directory = _directory(request, finding, told)
-            with run_lock(directory), run_log(directory):
+            with run_lock(directory, listener.note) as lock, run_log(directory):
                 async with Gateway(
                     served.endpoints,
                     record_dir=directory / "model",
@@ -165,15 +166,15 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
                     model = Model(gateway, name, window, watch)
                     scrub = served.endpoints[0].scrub_text
                     runner = _runner(request, finding, directory, model, scrub)
-                    await _run_cells(request, finding, directory, runner, listener)
+                    await _run_cells(request, finding, runner, listener, lock)
     return directory
 
 
 async def _without_model(request: Request, finding: Finding, listener: PlainProgress) -> Path:
     directory = _directory(request, finding, {})
-    with run_lock(directory), run_log(directory):
+    with run_lock(directory, listener.note) as lock, run_log(directory):
         runner = _runner(request, finding, directory, None, lambda text: text)
-        await _run_cells(request, finding, directory, runner, listener)
+        await _run_cells(request, finding, runner, listener, lock)
     return directory
 
 
@@ -222,10 +223,13 @@ def _runner(
 async def _run_cells(
     request: Request,
     finding: Finding,
-    directory: Path,
     runner: TrialRunner,
     listener: PlainProgress,
+    lock: RunLock,
 ) -> None:
+    directory = runner.directory
+    if lock.taken_over:
+        listener.note(f"the run is taken over from {lock.taken_over}, which is not heard of")
     path = ledger_path(directory)
     ledger = repair_ledger(path)
     if ledger.cut_off:
@@ -245,7 +249,7 @@ async def _run_cells(
         calls=calls_at(runner.model.gateway if runner.model else None),
         limits=longest_limits(request.tasks, request.options.time_multiplier),
     )
-    with LedgerWriter(path) as writer:
+    with LedgerWriter(path, guard=lock.check) as writer:
         async with followed as follower:
             scheduler = Scheduler(
                 run_trial=run_trial,

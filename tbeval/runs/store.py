@@ -1,10 +1,7 @@
 """Runs on disk: make one, lock one, find the one to continue."""
 
 import contextlib
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from tbeval.records.run import (
@@ -16,10 +13,6 @@ from tbeval.records.run import (
     write_run,
 )
 from tbeval.settings.base import SettingsError
-
-
-class RunLockedError(SettingsError):
-    """Another process writes this run."""
 
 
 def check_writable(directory: Path, option: str) -> None:
@@ -86,31 +79,6 @@ def newest_with(results_dir: Path, checkpoint: str, fingerprint: str) -> Path | 
             if read_run(directory).fingerprint == fingerprint:
                 return directory
     return None
-
-
-@contextmanager
-def run_lock(directory: Path) -> Iterator[None]:
-    """Hold a run for writing: one process at a time.
-
-    The kernel frees the lock with the process, however it ends.
-
-    Raises:
-        RunLockedError: Another process holds it.
-    """
-    with (directory / "lock").open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            file.seek(0)
-            holder = file.read().strip() or "another process"
-            raise RunLockedError(
-                f"The run {directory.name} is being written by {holder}: wait for it, or start "
-                "another run with --new."
-            ) from error
-        file.truncate(0)
-        file.write(f"process {os.getpid()}")
-        file.flush()
-        yield
 
 
 def ledger_path(directory: Path) -> Path:

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from tbeval.runs.store import RunLockedError, create_run, newest_with, run_lock
+from tbeval.runs.store import create_run, newest_with
 from tests.made_up_runs import make_run
 
 
@@ -18,15 +16,3 @@ def test_the_newest_run_with_the_same_settings_is_found_past_broken_ones(tmp_pat
     assert found.name == "20260102-000000-x"
     assert newest_with(tmp_path, "iter335", "b") is None, "its run.toml is broken"
     assert newest_with(tmp_path, "iter351", "a") is None
-
-
-def test_a_run_has_one_writer_until_it_lets_go(tmp_path: Path) -> None:
-    directory = create_run(tmp_path, make_run(["t"], 1))
-    with (
-        run_lock(directory),
-        pytest.raises(RunLockedError, match="is being written by process"),
-        run_lock(directory),
-    ):
-        pass
-    with run_lock(directory):
-        pass
