@@ -6,7 +6,7 @@ from typing import Any
 
 from tbeval.records.ledger import LedgerWriter, Phase, TrialRecord
 from tbeval.records.outcome import Outcome
-from tbeval.records.run import LEDGER_FILE, RunRecord, RunTask, write_run
+from tbeval.records.run import LEDGER_FILE, RunRecord, RunTask, fingerprint, write_run
 from tbeval.records.verdict import TestCounts
 from tbeval.tasks.load import TaskInfo
 
@@ -26,13 +26,14 @@ def make_run(tasks: list[str], attempts: int, **changes: Any) -> RunRecord:
         "turn_limit": 50,
         "time_multiplier": 1.0,
         "concurrency": 4,
-        "fingerprint": "0" * 64,
         "tasks": tuple(
             RunTask(id=task, digest="d", agent_timeout_sec=60, verifier_timeout_sec=60)
             for task in tasks
         ),
     }
-    return RunRecord(**fields | changes)
+    fields |= changes
+    fields.setdefault("fingerprint", fingerprint(fields.get("scoring", {}), fields["tasks"]))
+    return RunRecord(**fields)
 
 
 def make_task(name: str, seconds: float = 60) -> TaskInfo:

@@ -9,9 +9,11 @@ from click.exceptions import Exit
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tbeval.runs.session import Finding, Request
+    from tbeval.runs.finding import Finding, Request
     from tbeval.settings.checkpoint import Checkpoint
     from tbeval.settings.options import Choices
+
+INTERRUPTED = 130
 
 _LATER = {
     "camel": "--agent camel comes with a later version; terminus-2, oracle and nop are here.",
@@ -46,6 +48,9 @@ _LATER = {
     "--retry-unscored", is_flag=True, help="Try cells without a verdict again, however often tried."
 )
 @click.option("--no-preflight", is_flag=True, help="Skip the checks at the start (see doctor).")
+@click.option(
+    "--force", is_flag=True, help="Continue an unfinished run with other settings; reports say so."
+)
 @click.option("--new", is_flag=True, help="Start another run even if one could be continued.")
 @click.option(
     "--show-settings", is_flag=True, help="Print every setting and its origin; run nothing."
@@ -66,17 +71,17 @@ def command(checkpoint: str, results_dir: Path, reports_dir: Path, **given: Any)
 
     console = Console()
     checkpoints = _checkpoints(checkpoint, given)
-    interrupted = False
+    worst = 0
     for one in checkpoints:
         options = _with_concurrency(console, one, given)
         if options["show_settings"]:
             _show_settings(console, one, options)
             continue
-        interrupted = _evaluate(console, one, options, results_dir, reports_dir)
-        if interrupted:
+        worst = max(worst, _evaluate(console, one, options, results_dir, reports_dir))
+        if worst == INTERRUPTED:
             break
-    if interrupted:
-        raise Exit(130)
+    if worst:
+        raise Exit(worst)
 
 
 def _checkpoints(pattern: str, options: dict[str, Any]) -> "tuple[Checkpoint, ...]":
@@ -133,7 +138,7 @@ def _choices(options: dict[str, Any]) -> "Choices":
 
 
 def _request(checkpoint: "Checkpoint", options: dict[str, Any], results_dir: Path) -> "Request":
-    from tbeval.runs.session import Request
+    from tbeval.runs.finding import Request
     from tbeval.settings.base import SettingsError
     from tbeval.settings.options import resolve
     from tbeval.settings.subsets import load_subset
@@ -154,6 +159,7 @@ def _request(checkpoint: "Checkpoint", options: dict[str, Any], results_dir: Pat
         tasks=tasks,
         results_dir=results_dir,
         new=options["new"],
+        force=options["force"],
         retry_unscored=options["retry_unscored"],
         preflight=not options["no_preflight"],
     )
@@ -169,8 +175,8 @@ def _evaluate(
     options: dict[str, Any],
     results_dir: Path,
     reports_dir: Path,
-) -> bool:
-    """Evaluate one checkpoint; tells whether it was interrupted."""
+) -> int:
+    """Evaluate one checkpoint; returns the exit code."""
     import asyncio
 
     from tbeval.runs.session import find
@@ -199,8 +205,12 @@ async def _run(console: "Console", request: "Request", finding: "Finding") -> Pa
         return await evaluate(request, finding, listener)
 
 
-def _report(console: "Console", directory: Path, reports_dir: Path) -> bool:
-    """Print the summary, write the report; tells whether cells are still to be run."""
+def _report(console: "Console", directory: Path, reports_dir: Path) -> int:
+    """Print the summary, write the report.
+
+    Returns:
+        The exit code: 0, `INTERRUPTED` if cells are still to be run, 1 if none has a verdict.
+    """
     from tbeval.reports.markdown import write_report
     from tbeval.reports.summary import summarise
     from tbeval.reports.text import render
@@ -209,7 +219,17 @@ def _report(console: "Console", directory: Path, reports_dir: Path) -> bool:
     console.print(render(summary))
     path = write_report(summary, reports_dir)
     console.print(f"results: {directory}\nreport:  {path}", markup=False, highlight=False)
-    return summary.unfinished
+    if summary.unfinished:
+        return INTERRUPTED
+    if not summary.scored:
+        console.print(
+            "No trial has a verdict, so nothing was measured: mend what the reasons above name "
+            "(tbeval doctor helps), then run the same command with --retry-unscored.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        return 1
+    return 0
 
 
 def _show_settings(console: "Console", checkpoint: "Checkpoint", options: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The ledger: one line of JSON per trial, the only truth about a run."""
 
 import contextlib
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -168,6 +169,11 @@ def parse_ledger(data: bytes, name: str = "ledger.jsonl") -> Ledger:
         try:
             record = TrialRecord.model_validate_json(line)
         except ValueError as error:
+            if (version := _later_version(line)) is not None:
+                raise LedgerError(
+                    f"{name}, line {number}: written by a later tbeval (schema {version}; this one "
+                    f"reads {SCHEMA_VERSION}): update tbeval."
+                ) from error
             raise LedgerError(
                 f"{name}, line {number}: {_why(error)}. The file was changed by something other "
                 "than tbeval; restore it from a copy, or start another run with --new."
@@ -181,6 +187,15 @@ def parse_ledger(data: bytes, name: str = "ledger.jsonl") -> Ledger:
         records.append(record)
         whole += len(line) + 1
     return Ledger(tuple(records), cut_off=len(tail), whole=whole)
+
+
+def _later_version(line: bytes) -> int | None:
+    """The schema's version if it is one that this tbeval cannot know."""
+    try:
+        version = json.loads(line)["schema_version"]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return None
+    return version if isinstance(version, int) and version > SCHEMA_VERSION else None
 
 
 def _why(error: Exception) -> str:

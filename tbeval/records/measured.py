@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import AwareDatetime, Field
 
 from tbeval.records.base import Record
+from tbeval.records.setting import SettingChange
 
 SCHEMA_VERSION = 1
 
@@ -35,6 +36,7 @@ class Measured(Record):
 
     Attributes:
         settings: Setting → value, of those that affect a score.
+        changes: Settings that were changed while it went on.
         versions: Of what ran it, for warnings.
         engine: What the server told about itself, the model's name and path left out.
     """
@@ -50,6 +52,7 @@ class Measured(Record):
     subset: str
     attempts: int
     settings: dict[str, Any] = Field(default_factory=dict)
+    changes: tuple[SettingChange, ...] = ()
     versions: dict[str, str] = Field(default_factory=dict)
     engine: dict[str, str] = Field(default_factory=dict)
     tasks: tuple[TaskOutcomes, ...]

@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from tbeval.records.base import Record
 from tbeval.records.sandbox import Limit
+from tbeval.records.setting import SettingChange
 
 SCHEMA_VERSION = 1
 RUN_FILE = "run.toml"
@@ -47,6 +48,9 @@ class RunRecord(Record):
     asked, so that a finished run is found without one. `identity` is what the server told about
     the model. Runs can be pooled if both agree.
 
+    `changes` are settings that were changed while the run went on (`--force`): it measured two
+    things, and says so wherever it is shown.
+
     `source` is the harness that ran it; a run of another one was imported, what it did not tell is
     None, and `notes` are the oddities that the import met.
     """
@@ -75,6 +79,7 @@ class RunRecord(Record):
     limits: tuple[Limit, ...] = ()
     fingerprint: str
     notes: tuple[str, ...] = ()
+    changes: tuple[SettingChange, ...] = ()
     tasks: tuple[RunTask, ...]
 
     @property
@@ -90,8 +95,10 @@ class RunRecord(Record):
 def fingerprint(scoring: dict[str, Any], tasks: tuple[RunTask, ...]) -> str:
     """SHA-256 over what affects a score, in a canonical form."""
     dumped = [task.model_dump(mode="json") for task in tasks]
-    content = {"scoring": scoring, "tasks": _without_none(dumped)}
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    content = {"scoring": scoring, "tasks": dumped}
+    text = json.dumps(
+        _without_none(content), sort_keys=True, separators=(",", ":"), ensure_ascii=True
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -119,11 +126,18 @@ def read_run(directory: Path) -> RunRecord:
     """Read a run's run.toml.
 
     Raises:
-        RunFileError: It is absent or not a run.toml of ours.
+        RunFileError: It is absent, not a run.toml of ours, of a later version, or was edited.
     """
     path = directory / RUN_FILE
     try:
-        return RunRecord.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        version = content.get("schema_version")
+        if isinstance(version, int) and version > SCHEMA_VERSION:
+            raise RunFileError(
+                f"{path} was written by a later tbeval (schema {version}; this one reads "
+                f"{SCHEMA_VERSION}): update tbeval."
+            )
+        run = RunRecord.model_validate(content)
     except FileNotFoundError as error:
         raise RunFileError(f"{directory} is not a run: it has no {RUN_FILE}.") from error
     except ValidationError as error:
@@ -132,3 +146,9 @@ def read_run(directory: Path) -> RunRecord:
         raise RunFileError(f"{path} cannot be read: {where}: {first['msg']}.") from error
     except ValueError as error:
         raise RunFileError(f"{path} cannot be read: {error}") from error
+    if run.fingerprint != fingerprint(run.scoring, run.tasks):
+        raise RunFileError(
+            f"{path} was edited: its settings do not fit its fingerprint. Restore it from a copy, "
+            "or start another run with --new."
+        )
+    return run

@@ -30,6 +30,7 @@ def head(summary: RunSummary) -> tuple[Line, ...]:
         *endpoint,
         *source,
         *(Line("odd", note) for note in run.notes),
+        *(Line("changed in mid-run", str(change)) for change in run.changes),
         Line("run", run.run_id, f"begun {run.created:%Y-%m-%d %H:%M %Z}"),
     )
 

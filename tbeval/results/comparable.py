@@ -42,6 +42,10 @@ def differences(base: Measured, other: Measured) -> tuple[Difference, ...]:
     """
     found = [*_tasks(base, other), *_settings(base, other)]
     found += [
+        Difference(f"{change.setting}, changed in mid-run", change.then, change.now, refuses=True)
+        for change in (*base.changes, *other.changes)
+    ]
+    found += [
         Difference(f"version of {name}", mine, theirs, refuses=False)
         for name, mine, theirs in _unequal(base.versions, other.versions)
         if name == "tbeval"

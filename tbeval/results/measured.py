@@ -1,14 +1,14 @@
 """From runs on disk to what a comparison needs."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from tbeval.records.measured import SCHEMA_VERSION, Measured, TaskOutcomes
 from tbeval.records.outcome import StopReason
+from tbeval.records.setting import flat
 from tbeval.results.cells import Cell
 from tbeval.results.find import find_run, list_runs
 from tbeval.results.run_results import RunResults, read_results
@@ -26,7 +26,7 @@ def measure(results: RunResults) -> Measured:
     by_task: dict[str, list[Cell]] = {task.id: [] for task in run.tasks}
     for cell in results.cells:
         by_task[cell.task].append(cell)
-    settings = dict(_flat(run.scoring))
+    settings = dict(flat(run.scoring))
     return Measured(
         checkpoint=run.checkpoint,
         label=run.label,
@@ -39,6 +39,7 @@ def measure(results: RunResults) -> Measured:
         attempts=run.attempts,
         settings={key: value for key, value in settings.items() if key not in _MODEL},
         versions=run.versions,
+        changes=run.changes,
         engine={k: v for k, v in run.identity.items() if k not in _OF_THE_MODEL},
         tasks=tuple(
             _task(task.id, task.digest, run.attempts_at(task), by_task[task.id])
@@ -60,15 +61,6 @@ def _task(name: str, digest: str, planned: int, cells: Sequence[Cell]) -> TaskOu
             for cell in scored
         ),
     )
-
-
-def _flat(settings: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """Nested settings as `sampling.top_p`."""
-    for key, value in settings.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
 
 
 def pool(measured: Sequence[Measured]) -> Measured:

@@ -76,7 +76,7 @@ def next_try(cell: Cell, records: Iterable[TrialRecord], trials_dir: Path) -> in
 
 
 def open_cells(
-    cells: Iterable[Cell], records: Sequence[TrialRecord], forgiven: int = 0
+    cells: Sequence[Cell], records: Sequence[TrialRecord], forgiven: int = 0
 ) -> tuple[Cell, ...]:
     """The cells that still want a trial, in the order given.
 
@@ -88,6 +88,14 @@ def open_cells(
         records: The ledger's.
         forgiven: So many records at the start do not count as tries (`--retry-unscored`).
     """
+    wanted = set(open_keys((cell.key for cell in cells), records, forgiven))
+    return tuple(cell for cell in cells if cell.key in wanted)
+
+
+def open_keys(
+    keys: Iterable[tuple[str, int]], records: Sequence[TrialRecord], forgiven: int = 0
+) -> tuple[tuple[str, int], ...]:
+    """The same for cells by what the ledger calls them: task and attempt."""
     done: set[tuple[str, int]] = set()
     tries: dict[tuple[str, int], int] = {}
     for number, record in enumerate(records):
@@ -95,6 +103,4 @@ def open_cells(
             done.add(record.cell)
         elif record.outcome.reason != "cancelled" and number >= forgiven:
             tries[record.cell] = tries.get(record.cell, 0) + 1
-    return tuple(
-        cell for cell in cells if cell.key not in done and tries.get(cell.key, 0) < MAX_TRIES
-    )
+    return tuple(key for key in keys if key not in done and tries.get(key, 0) < MAX_TRIES)

@@ -2,27 +2,28 @@
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 from tbeval.models.gateway import Gateway
 from tbeval.models.watch import IdentityWatch
-from tbeval.records.ledger import LedgerWriter, TrialRecord, read_ledger, repair_ledger
-from tbeval.records.run import RunRecord, read_run
+from tbeval.records.ledger import LedgerWriter, TrialRecord, repair_ledger
+from tbeval.records.run import write_run
 from tbeval.runs.concurrency import raise_file_limit
 from tbeval.runs.describe import describe_run
+from tbeval.runs.finding import Finding, Request
+from tbeval.runs.finding import find as find_run
 from tbeval.runs.following import calls_at, following, longest_limits
-from tbeval.runs.history import expected_seconds, verified_before
+from tbeval.runs.history import verified_before
 from tbeval.runs.lock import RunLock, run_lock
 from tbeval.runs.logs import run_log
-from tbeval.runs.plan import Cell, next_try, open_cells, plan_cells
+from tbeval.runs.plan import Cell, next_try
 from tbeval.runs.preflight import Subject, before_run
 from tbeval.runs.progress import PlainProgress
 from tbeval.runs.scheduler import Scheduler
 from tbeval.runs.serving import serving_replicas
 from tbeval.runs.stopping import DOWN_SEC, interrupts, while_answering, while_same_model
-from tbeval.runs.store import check_writable, create_run, ledger_path, newest_with
+from tbeval.runs.store import check_writable, create_run, ledger_path
 from tbeval.runs.trial import Model, TrialRunner
 from tbeval.sandboxes.check import check_bubblewrap
 from tbeval.sandboxes.errors import UnsupportedTaskError
@@ -30,10 +31,6 @@ from tbeval.sandboxes.limits import granted_limits
 from tbeval.sandboxes.state import reap
 from tbeval.sandboxes.tasks import check_environment, wants_network
 from tbeval.settings.base import SettingsError
-from tbeval.settings.checkpoint import Checkpoint
-from tbeval.settings.options import RunOptions
-from tbeval.settings.subset import Subset
-from tbeval.tasks.load import TaskInfo
 
 #: How long a trial waits for an endpoint that is down before it becomes unscored; by then the run
 #: has been stopped, unless other replicas answer.
@@ -42,79 +39,19 @@ PATIENCE_SEC = 2 * DOWN_SEC
 IDENTITY_SEC = 180.0
 
 
-@dataclass(frozen=True)
-class Request:
-    """What is to be evaluated, and how."""
-
-    checkpoint: Checkpoint
-    options: RunOptions
-    subset: Subset
-    tasks: Sequence[TaskInfo]
-    results_dir: Path
-    new: bool = False
-    retry_unscored: bool = False
-    preflight: bool = True
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The run that a request leads to.
-
-    Attributes:
-        run: Its record; for a new run, what it will be.
-        directory: None if it is to be made.
-        cells: All its cells, in the order of the plan.
-        open: Those that still want a trial.
-    """
-
-    run: RunRecord
-    directory: Path | None
-    cells: tuple[Cell, ...]
-    open: tuple[Cell, ...]
-
-    def announcement(self, concurrency: int) -> str:
-        """What is going to happen, in one sentence."""
-        run, done = self.run, len(self.cells) - len(self.open)
-        what = (
-            f"{run.checkpoint} on {run.subset} with {run.agent} in {run.sandbox}: "
-            f"{_count(len(run.tasks), 'task')} × {_count(run.attempts, 'attempt')} = "
-            f"{_count(run.planned, 'cell')}"
-        )
-        if self.directory is None:
-            return f"{what}, {concurrency} at once; run {run.run_id}"
-        if not self.open:
-            return f"{what}; run {run.run_id} is finished (--new starts another)"
-        return f"{what}; continuing run {run.run_id}: {done} done, {len(self.open)} to go"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
 def find(request: Request) -> Finding:
-    """The newest run with the same settings, or a new one.
+    """The run that a request leads to; see `tbeval.runs.finding`.
 
     Raises:
-        SettingsError: The results directory cannot be written, or a task needs another sandbox.
+        SettingsError: The results directory cannot be written, a task needs another sandbox, or an
+            unfinished run has other settings.
         LedgerError: The run's ledger was changed by something else.
     """
     check_writable(request.results_dir, "--results-dir")
     _check_tasks(request)
     limits = granted_limits() if request.options.sandbox == "bubblewrap" else ()
     run = describe_run(request.checkpoint, request.options, request.subset, request.tasks, limits)
-    cells = plan_cells(request.tasks, request.options.attempts)
-    directory = None
-    if not request.new:
-        directory = newest_with(request.results_dir, run.checkpoint, run.fingerprint)
-    records: tuple[TrialRecord, ...] = ()
-    if directory is not None:
-        run = read_run(directory)
-        records = read_ledger(ledger_path(directory)).records
-    forgiven = len(records) if request.retry_unscored else 0
-    if open_cells(cells, records, forgiven):
-        expected = expected_seconds(request.results_dir, request.checkpoint.id)
-        cells = plan_cells(request.tasks, request.options.attempts, expected)
-    return Finding(run, directory, cells, open_cells(cells, records, forgiven))
+    return find_run(request, run)
 
 
 def _check_tasks(request: Request) -> None:
@@ -230,6 +167,8 @@ async def _run_cells(
     directory = runner.directory
     if lock.taken_over:
         listener.note(f"the run is taken over from {lock.taken_over}, which is not heard of")
+    if finding.changes:
+        write_run(directory, finding.run)
     path = ledger_path(directory)
     ledger = repair_ledger(path)
     if ledger.cut_off:

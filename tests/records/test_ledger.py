@@ -103,3 +103,9 @@ def test_a_ledger_that_was_deleted_takes_no_more_trials(tmp_path: Path) -> None:
 
 def test_an_absent_ledger_is_empty(tmp_path: Path) -> None:
     assert read_ledger(tmp_path / "none").records == ()
+
+
+def test_a_line_of_a_later_version_is_told_apart_from_a_damaged_one() -> None:
+    line = record().to_line().replace(b'"schema_version":1', b'"schema_version":7,"new_key":1')
+    with pytest.raises(LedgerError, match=r"line 1: written by a later tbeval \(schema 7"):
+        parse_ledger(line)

@@ -42,3 +42,17 @@ def test_a_run_file_of_another_form_is_refused_by_the_key_that_does_not_fit(tmp_
     path.write_text("of_later = 1\n" + path.read_text())
     with pytest.raises(RunFileError, match=r"run\.toml cannot be read: of_later: "):
         read_run(tmp_path)
+
+
+def test_a_run_toml_that_was_edited_or_is_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    run = make_run(["a"], 1, scoring={"sampling": {"top_p": 0.9}, "x": {"y": None}})
+    write_run(tmp_path, run)
+    assert read_run(tmp_path).fingerprint == run.fingerprint
+    path = tmp_path / "run.toml"
+    text = path.read_text()
+    path.write_text(text.replace("0.9", "0.8"))
+    with pytest.raises(RunFileError, match="was edited"):
+        read_run(tmp_path)
+    path.write_text(text.replace("schema_version = 1", "schema_version = 7\nnew_key = 1"))
+    with pytest.raises(RunFileError, match="a later tbeval"):
+        read_run(tmp_path)

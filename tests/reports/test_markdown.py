@@ -4,7 +4,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from tbeval.records.ledger import TrialRecord
-from tbeval.records.run import RunRecord
+from tbeval.records.run import RunRecord, fingerprint
 from tbeval.reports import markdown as module
 from tbeval.reports import words
 from tbeval.reports.escape import markdown
@@ -30,8 +30,10 @@ def test_hostile_text_adds_no_line_no_cell_and_no_markup(
     tmp_path: Path, run: RunRecord, trials: list[TrialRecord]
 ) -> None:
     def shape(**changes: object) -> list[int]:
+        changed = run.model_copy(update=changes)
+        own = {"fingerprint": fingerprint(changed.scoring, changed.tasks)}
         directory = write_made_up(
-            tmp_path / str(len(changes)), run.model_copy(update=changes), trials
+            tmp_path / str(len(changes)), changed.model_copy(update=own), trials
         )
         report = summary_markdown(summarise(directory))
         assert "<script" not in report

@@ -7,12 +7,16 @@ from tests.made_up_runs import make_run
 
 
 def test_the_newest_run_with_the_same_settings_is_found_past_broken_ones(tmp_path: Path) -> None:
-    for number, fingerprint in enumerate("aabc", start=1):
-        run = make_run(["t"], 1, run_id=f"2026010{number}-000000-x", fingerprint=fingerprint)
+    runs = {
+        number: make_run(["t"], 1, run_id=f"2026010{number}-000000-x", scoring={"x": x})
+        for number, x in enumerate("aabc", start=1)
+    }
+    for run in runs.values():
         create_run(tmp_path, run)
     (tmp_path / "iter335" / "20260103-000000-x" / "run.toml").write_text("= broken")
-    found = newest_with(tmp_path, "iter335", "a")
+    found = newest_with(tmp_path, "iter335", runs[1].fingerprint)
     assert found is not None
     assert found.name == "20260102-000000-x"
-    assert newest_with(tmp_path, "iter335", "b") is None, "its run.toml is broken"
-    assert newest_with(tmp_path, "iter351", "a") is None
+    broken = runs[3].fingerprint
+    assert newest_with(tmp_path, "iter335", broken) is None, "its run.toml is broken"
+    assert newest_with(tmp_path, "iter351", runs[1].fingerprint) is None
