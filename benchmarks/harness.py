@@ -9,23 +9,18 @@ with terminus-2) are paid by then.
 import argparse
 import asyncio
 import cProfile
-import io
+import importlib
 import json
 import logging
-import os
 import pstats
-import resource
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-import tbeval  # noqa: F401 - turns off what harbor and litellm send, before they are imported
+from benchmarks.usage import all_cpu_sec, own_cpu_sec, rss_mb
 from benchmarks.work import Work
-
-CHECKPOINT = "bench"
-_SANDBOX = "tbeval.sandboxes.bubblewrap:BubblewrapEnvironment"
 
 
 @dataclass(frozen=True)
@@ -84,96 +79,11 @@ class Measured:
         return cls(**found | {"spans": spans, "rss_mb": tuple(found["rss_mb"])})
 
 
+#: Work, the model's address, where results go, who hears of each trial's end → the trials' place.
 Run = Callable[[Work, str, Path, Callable[[], None]], Awaitable[Path]]
 
-
-async def ours(work: Work, base_url: str, results: Path, ended: Callable[[], None]) -> Path:
-    """Everything that `tbeval eval` does between its options and its summary; the trials' place."""
-    from rich.console import Console
-
-    from tbeval.records.ledger import TrialRecord
-    from tbeval.runs.progress import PlainProgress, Tally
-    from tbeval.runs.session import Request, evaluate, find
-    from tbeval.settings.checkpoint import Checkpoint
-    from tbeval.settings.options import Choices, resolve
-    from tbeval.settings.subsets import load_subset
-    from tbeval.tasks.load import load_tasks
-
-    class Listener(PlainProgress):
-        def trial_ended(self, record: TrialRecord) -> None:
-            super().trial_ended(record)
-            ended()
-
-    checkpoint = Checkpoint.model_validate(
-        {"id": CHECKPOINT, "agent": work.agent}
-        | ({"base_url": base_url, "served_model": "scripted"} if base_url else {})
-    )
-    options, _ = resolve(
-        Choices(
-            subset="bench",
-            attempts=work.attempts,
-            concurrency=work.concurrency,
-            sandbox="bubblewrap",
-            turn_limit=work.calls + 5,
-        ),
-        checkpoint,
-    )
-    subset = load_subset(str(work.directory / "bench.toml"))
-    request = Request(
-        checkpoint, options, subset, load_tasks(subset, select=work.tasks), results, new=True
-    )
-    finding = find(request)
-    console = Console(file=io.StringIO())
-    with Listener(console, Tally(planned=finding.run.planned)) as listener:
-        return await evaluate(request, finding, listener) / "trials"
-
-
-async def harbors(work: Work, base_url: str, results: Path, ended: Callable[[], None]) -> Path:
-    """harbor's own Job, its own agents and verifier, in our sandbox; the trials' place."""
-    from harbor.job import Job
-    from harbor.models.job.config import JobConfig
-    from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig
-
-    os.environ["OPENAI_API_KEY"] = "none"
-    agent = AgentConfig(name=work.agent)
-    if base_url:
-        agent = AgentConfig(
-            name=work.agent,
-            model_name="openai/scripted",
-            kwargs={
-                "api_base": base_url,
-                "max_turns": work.calls + 5,
-                "record_terminal_session": False,
-                "model_info": {
-                    "max_input_tokens": 32768,
-                    "max_output_tokens": 8192,
-                    "input_cost_per_token": 0.0,
-                    "output_cost_per_token": 0.0,
-                },
-            },
-        )
-    config = JobConfig(
-        job_name="job",
-        jobs_dir=results,
-        n_attempts=work.attempts,
-        n_concurrent_trials=work.concurrency,
-        quiet=True,
-        skip_credential_checks=True,
-        agents=[agent],
-        environment=EnvironmentConfig(import_path=_SANDBOX, kwargs={"run_id": "bench"}),
-        tasks=[TaskConfig(path=work.task_directory(task)) for task in work.tasks],
-    )
-    job = await Job.create(config)
-
-    async def on_end(_event: object) -> None:
-        ended()
-
-    job.on_trial_ended(on_end)
-    await job.run()
-    return results / "job"
-
-
-RUNS: dict[str, Run] = {"ours": ours, "harbor": harbors}
+#: Each imports what its harness needs, and nothing of the other's.
+MODULES = {"ours": "benchmarks.ours", "harbor": "benchmarks.harbors"}
 
 
 def read_spans(trials: Path) -> tuple[Span, ...]:
@@ -195,36 +105,23 @@ def _unscored(trials: Path) -> int:
     return sum(not one.get("verifier_result") or bool(one["exception_info"]) for one in results)
 
 
-def _cpu(*whose: int) -> float:
-    usages = [resource.getrusage(one) for one in whose]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
-
-
-def rss_mb() -> float:
-    """Resident memory of this process, MB."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 2**20
-
-
 async def measure(run: Run, work: Work, base_url: str, scratch: Path) -> Measured:
     """Warm up, do the work, and tell what it took."""
     first = replace(work, tasks=work.tasks[:1], attempts=1, concurrency=1)
     await run(first, base_url, scratch / "warm", lambda: None)
     memory: list[float] = []
     began = time.monotonic()
-    own = _cpu(resource.RUSAGE_SELF)
-    everything = _cpu(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    own, everything = own_cpu_sec(), all_cpu_sec()
     trials = await run(work, base_url, scratch / "results", lambda: memory.append(rss_mb()))
     wall = time.monotonic() - began
-    own = _cpu(resource.RUSAGE_SELF) - own
-    everything = _cpu(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN) - everything
+    own, everything = own_cpu_sec() - own, all_cpu_sec() - everything
     return Measured(wall, own, everything, tuple(memory), read_spans(trials), _unscored(trials))
 
 
 def main() -> None:
     """Measure one harness."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("harness", choices=RUNS)
+    parser.add_argument("harness", choices=MODULES)
     parser.add_argument("work", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--base-url", default="")
@@ -233,10 +130,11 @@ def main() -> None:
     options = parser.parse_args()
     logging.disable(logging.WARNING)
     work = Work.load(options.work)
+    run = importlib.import_module(MODULES[options.harness]).run
     profile = cProfile.Profile()
     if options.profile:
         profile.enable()
-    measured = asyncio.run(measure(RUNS[options.harness], work, options.base_url, options.scratch))
+    measured = asyncio.run(measure(run, work, options.base_url, options.scratch))
     if options.profile:
         profile.disable()
         with options.profile.open("w") as file:

@@ -6,9 +6,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.figures import Figure
-from benchmarks.harness import CHECKPOINT, Measured
+from benchmarks.harness import Measured
 from benchmarks.measuring import measure, run_benchmark
-from benchmarks.work import Work, durations, make_tasks
+from benchmarks.work import CHECKPOINT, Work, durations, make_tasks
 from tests.made_up_runs import make_run, make_trial, write_made_up
 
 TASKS, ATTEMPTS = 66, 3
@@ -21,22 +21,19 @@ History = Callable[[Path], None]
 def run(quick: bool) -> list[Figure]:  # noqa: FBT001 - what every benchmark is called with
     """All histories at both concurrencies, and harbor's Job.
 
-    A full run would take about 75 s at 8 trials at once and 120 s at 32, where two cores would be
-    busy with the trials of less; what is scaled down is the model's time, not the harness's.
+    A run takes about 75 s at 8 trials at once and 120 s at 32, where two cores would be busy with
+    the trials of less; what is scaled down is the model's time, not the harness's.
     """
-    figures = []
-    for concurrency in CONCURRENCIES:
-        seconds = 75 if concurrency == CONCURRENCIES[0] else 120
-        figures += one_concurrency(concurrency, seconds / 3 if quick else seconds, quick=quick)
-    return figures
+    if quick:
+        return one_concurrency(CONCURRENCIES[0], 30)
+    return one_concurrency(CONCURRENCIES[0], 75) + one_concurrency(CONCURRENCIES[1], 120)
 
 
-def one_concurrency(concurrency: int, bound_sec: float, *, quick: bool) -> list[Figure]:
+def one_concurrency(concurrency: int, bound_sec: float) -> list[Figure]:
     """The figures for so many trials at once."""
-    tasks = TASKS // 3 if quick else TASKS
     with tempfile.TemporaryDirectory(prefix="tbeval-bench-") as temporary:
         directory = Path(temporary)
-        names = make_tasks(directory, tasks)
+        names = make_tasks(directory, TASKS)
         seconds = durations(names, ATTEMPTS, bound_sec=bound_sec, concurrency=concurrency)
         work = Work(names, directory, ATTEMPTS, concurrency, "terminus-2", seconds)
         usual = {task: median(times) for task, times in seconds.items()}

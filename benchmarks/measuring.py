@@ -14,6 +14,7 @@ from benchmarks.harness import Measured
 from benchmarks.work import Work
 
 REPOSITORY = Path(__file__).parents[1]
+_SERVER = REPOSITORY / "tests" / "scripted.py"
 _MODEL = Path(__file__).with_name("scripted_model.py")
 
 
@@ -24,7 +25,7 @@ class BenchmarkError(Exception):
 @contextlib.contextmanager
 def endpoint(work_file: Path) -> Iterator[str]:
     """The scripted model for some work; yields its address."""
-    command = [sys.executable, REPOSITORY / "tests" / "scripted.py", "--script", _MODEL]
+    command = [sys.executable, str(_SERVER), "--script", str(_MODEL)]
     environment = {**os.environ, "BENCH_WORK": str(work_file)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
@@ -60,12 +61,12 @@ def measure(
         history(scratch / "results")
         work_file, out = scratch / "work.json", scratch / "out.json"
         work.save(work_file)
-        command = [sys.executable, "-m", "benchmarks.harness", harness, work_file, out]
-        command += ["--scratch", scratch]
+        command = [sys.executable, "-m", "benchmarks.harness", harness, str(work_file)]
+        command += [str(out), "--scratch", str(scratch)]
         if work.agent != "nop":
             command += ["--base-url", stack.enter_context(endpoint(work_file))]
         if profile:
-            command += ["--profile", profile]
+            command += ["--profile", str(profile)]
         done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
         if done.returncode:
             raise BenchmarkError(f"{harness} failed: {done.stderr[-3000:]}")

@@ -10,6 +10,12 @@ from statistics import median
 from benchmarks.figures import Figure
 from benchmarks.measuring import REPOSITORY, BenchmarkError, run_benchmark
 from benchmarks.work import make_tasks
+from tbeval.runs.finding import Request
+from tbeval.runs.session import find
+from tbeval.settings.checkpoint import Checkpoint
+from tbeval.settings.options import Choices, resolve
+from tbeval.settings.subsets import load_subset
+from tbeval.tasks.load import load_tasks
 from tests.made_up_runs import make_trial, write_made_up
 
 BOUND_SEC = 2.0
@@ -35,16 +41,15 @@ def finished(still_open: int, times: int) -> list[float]:
         taken = []
         for _ in range(times):
             began = time.monotonic()
-            done = subprocess.run(_command(), cwd=directory, **_KEPT)
+            done = subprocess.run(
+                _command(), cwd=directory, capture_output=True, text=True, check=False
+            )
             taken.append(time.monotonic() - began)
             if done.returncode or ("is finished" in done.stdout) == bool(still_open):
                 raise BenchmarkError(
                     f"tbeval eval did not find the run: {done.stdout}{done.stderr}"
                 )
     return taken
-
-
-_KEPT = {"capture_output": True, "text": True, "check": False, "env": None}
 
 
 def _command() -> list[str]:
@@ -56,12 +61,6 @@ def _command() -> list[str]:
 
 def _make_run(directory: Path, tasks: tuple[str, ...], still_open: int) -> None:
     """Write the run that the command is going to look for, and its trials' directories."""
-    from tbeval.runs.session import Request, find  # noqa: PLC0415 - it takes a second
-    from tbeval.settings.checkpoint import Checkpoint  # noqa: PLC0415
-    from tbeval.settings.options import Choices, resolve  # noqa: PLC0415
-    from tbeval.settings.subsets import load_subset  # noqa: PLC0415
-    from tbeval.tasks.load import load_tasks  # noqa: PLC0415
-
     checkpoint = Checkpoint(id="nop", agent="nop")
     options, _ = resolve(Choices(subset="bench", attempts=ATTEMPTS), checkpoint)
     subset = load_subset(str(directory / "bench.toml"))
@@ -70,7 +69,7 @@ def _make_run(directory: Path, tasks: tuple[str, ...], still_open: int) -> None:
     cells = [(task, attempt) for attempt in range(1, ATTEMPTS + 1) for task in tasks]
     trials = [make_trial(task, attempt, "unsolved", span=(0, 60)) for task, attempt in cells]
     run = write_made_up(results, found.run, trials[: len(trials) - still_open])
-    for trial in trials:
+    for trial in trials[: len(trials) - still_open]:
         (run / "trials" / trial.trial_id).mkdir(parents=True)
 
 

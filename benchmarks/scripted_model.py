@@ -1,8 +1,8 @@
 """The scripted model of the benchmarks: tests/scripted.py serves it in a process of its own.
 
-It takes as long, and as many calls, as the work says (the file that BENCH_WORK names). Which attempt a
-conversation belongs to it tells by counting the first calls of each task, and says so in its
-first reply, which comes back with every later call: so it serves any harness.
+It takes as long, and as many calls, as the work says (the file that BENCH_WORK names). Which
+attempt a conversation belongs to it tells by counting the first calls of each task, and says so in
+its first reply, which comes back with every later call: so it serves any harness.
 """
 
 import json

@@ -12,6 +12,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+#: What the checkpoint is called.
+CHECKPOINT = "bench"
+
 #: The model is asked so often in a trial of the makespan: two commands, the end, and its repetition
 #: that terminus-2 wants.
 CALLS = 4
@@ -115,14 +118,19 @@ def make_tasks(directory: Path, number: int, limit_sec: float = 900.0) -> tuple[
     return names
 
 
+#: How much the longest task, and any other at most, takes of the shortest possible run.
+_LONGEST, _LONG = 0.5, 0.25
+
+
 def durations(
     tasks: Sequence[str], attempts: int, *, bound_sec: float, concurrency: int, seed: int = 0
 ) -> dict[str, list[float]]:
     """Seconds of each attempt at each task, such as a suite of terminal tasks shows.
 
     Tasks differ by a log-normal factor (sigma 1: the slowest tenth takes a dozen times as long as
-    the quickest), attempts at one task by another (sigma 0.25), and one task is very long: half
-    of the whole run. That one stands in the middle of the order, where chance would put it.
+    the quickest), attempts at one task by another (sigma 0.25), both cut off where the agent's
+    time limit would end them; and one task is very long: half of the whole run. That one stands
+    in the middle of the order, where chance would put it.
 
     Args:
         tasks: Their ids.
@@ -132,19 +140,31 @@ def durations(
         seed: The same numbers for the same seed.
     """
     rng = random.Random(seed)
+    longest = tasks[len(tasks) // 2]
     drawn = {
         task: [median * math.exp(rng.gauss(0, 0.25)) for _ in range(attempts)]
         for task, median in ((task, math.exp(rng.gauss(0, 1))) for task in tasks)
+        if task != longest
     }
-    longest = tasks[len(tasks) // 2]
-    long = [bound_sec * 0.5 * factor for factor in _spread(rng, attempts)]
-    others = [
-        seconds for task, all_of_it in drawn.items() if task != longest for seconds in all_of_it
-    ]
-    factor = (bound_sec * concurrency - sum(long)) / sum(others)
-    scaled = {task: [seconds * factor for seconds in drawn[task]] for task in tasks}
-    return scaled | {longest: long}
+    long = [bound_sec * _LONGEST * math.exp(-abs(rng.gauss(0, 0.1))) for _ in range(attempts)]
+    others = [seconds for times in drawn.values() for seconds in times]
+    limit = bound_sec * _LONG
+    factor = _factor(others, limit, bound_sec * concurrency - sum(long))
+    return {
+        task: [min(limit, factor * seconds) for seconds in drawn.get(task, ())] or long
+        for task in tasks
+    }
 
 
-def _spread(rng: random.Random, attempts: int) -> list[float]:
-    return [math.exp(min(0.0, rng.gauss(-0.1, 0.1))) for _ in range(attempts)]
+def _factor(values: Sequence[float], limit: float, total: float) -> float:
+    """By what to multiply so that all, cut off at the limit, add up to the total."""
+    if limit * len(values) <= total:
+        raise ValueError(f"{len(values)} trials of at most {limit:g} s cannot take {total:g} s")
+    low, high = 0.0, 1.0
+    while sum(min(limit, high * value) for value in values) < total:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = sum(min(limit, middle * value) for value in values) >= total
+        low, high = (low, middle) if enough else (middle, high)
+    return high
