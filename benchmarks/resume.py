@@ -10,8 +10,8 @@ from statistics import median
 from benchmarks.figures import Figure
 from benchmarks.measuring import REPOSITORY, BenchmarkError, run_benchmark
 from benchmarks.work import make_tasks
+from tbeval.runs.asked import find
 from tbeval.runs.finding import Request
-from tbeval.runs.session import find
 from tbeval.settings.checkpoint import Checkpoint
 from tbeval.settings.options import Choices, resolve
 from tbeval.settings.subsets import load_subset

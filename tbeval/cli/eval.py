@@ -179,7 +179,7 @@ def _evaluate(
     """Evaluate one checkpoint; returns the exit code."""
     import asyncio
 
-    from tbeval.runs.session import find
+    from tbeval.runs.asked import find
     from tbeval.runs.store import check_writable
 
     check_writable(reports_dir, "--reports-dir")

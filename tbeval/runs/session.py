@@ -1,4 +1,4 @@
-"""One evaluation: find or begin the run, keep the model served, run its cells, leave it whole."""
+"""One evaluation: begin the run or go on, keep the model served, run its cells, leave it whole."""
 
 import contextlib
 import tempfile
@@ -10,9 +10,7 @@ from tbeval.models.watch import IdentityWatch
 from tbeval.records.ledger import LedgerWriter, TrialRecord, repair_ledger
 from tbeval.records.run import write_run
 from tbeval.runs.concurrency import raise_file_limit
-from tbeval.runs.describe import describe_run
 from tbeval.runs.finding import Finding, Request
-from tbeval.runs.finding import find as find_run
 from tbeval.runs.following import calls_at, following, longest_limits
 from tbeval.runs.history import verified_before
 from tbeval.runs.lock import RunLock, run_lock
@@ -23,13 +21,10 @@ from tbeval.runs.progress import PlainProgress
 from tbeval.runs.scheduler import Scheduler
 from tbeval.runs.serving import serving_replicas
 from tbeval.runs.stopping import DOWN_SEC, interrupts, while_answering, while_same_model
-from tbeval.runs.store import check_writable, create_run, ledger_path
+from tbeval.runs.store import create_run, ledger_path
 from tbeval.runs.trial import Model, TrialRunner
 from tbeval.sandboxes.check import check_bubblewrap
-from tbeval.sandboxes.errors import UnsupportedTaskError
-from tbeval.sandboxes.limits import granted_limits
 from tbeval.sandboxes.state import reap
-from tbeval.sandboxes.tasks import check_environment, wants_network
 from tbeval.settings.base import SettingsError
 
 #: How long a trial waits for an endpoint that is down before it becomes unscored; by then the run
@@ -37,34 +32,6 @@ from tbeval.settings.base import SettingsError
 PATIENCE_SEC = 2 * DOWN_SEC
 #: Between two checks that the endpoint still serves the same model.
 IDENTITY_SEC = 180.0
-
-
-def find(request: Request) -> Finding:
-    """The run that a request leads to; see `tbeval.runs.finding`.
-
-    Raises:
-        SettingsError: The results directory cannot be written, a task needs another sandbox, or an
-            unfinished run has other settings.
-        LedgerError: The run's ledger was changed by something else.
-    """
-    check_writable(request.results_dir, "--results-dir")
-    _check_tasks(request)
-    limits = granted_limits() if request.options.sandbox == "bubblewrap" else ()
-    run = describe_run(request.checkpoint, request.options, request.subset, request.tasks, limits)
-    return find_run(request, run)
-
-
-def _check_tasks(request: Request) -> None:
-    """Refuse tasks that the sandbox cannot set up, before any of them runs."""
-    if request.options.sandbox != "bubblewrap":
-        return
-    for task in request.tasks:
-        environment = task.path / "environment"
-        try:
-            check_environment(environment, None)
-            wants_network(environment)
-        except UnsupportedTaskError as error:
-            raise SettingsError(str(error)) from error
 
 
 async def evaluate(request: Request, finding: Finding, listener: PlainProgress) -> Path:
