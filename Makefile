@@ -30,12 +30,11 @@ setup: ## Make .venv and check the system packages (quick when nothing changed; 
 eval: setup ## Evaluate a checkpoint: CKPT= [SUBSET= AGENT= N= CONCURRENCY= SANDBOX= BASE_URL= MODEL= LIKE= ARGS=]
 	@scripts/eval.sh
 
-.PHONY: report compare gate bench
+.PHONY: report compare gate
 report: ## Comes with a later version (until then: reports/<checkpoint>/report.md, tbeval show)
 compare: ## Comes with a later version
 gate: ## Comes with a later version
-bench: ## Comes with a later version
-report compare gate bench:
+report compare gate:
 	@echo "make $@ comes with a later version of tbeval." >&2; exit 2
 
 # most tests wait for servers, sandboxes and clocks, so there may be more of them than cores
@@ -63,6 +62,10 @@ format: setup ## Format the code and mend what can be mended
 .PHONY: demo-check
 demo-check: setup ## Evaluate oracle, nop and smollm2 on the demo subset and check what comes out (minutes)
 	@$(BIN)/python scripts/demo_check.py
+
+.PHONY: bench
+bench: setup ## Measure speed, memory and the gateway's cost (25 minutes; ARGS="--quick", ARGS="cpu resume")
+	@xargs -a <(printf '%s' "$$ARGS") $(BIN)/python -m benchmarks
 
 .PHONY: lock
 lock: setup ## Write requirements/*.txt anew from pyproject.toml (ARGS=--upgrade takes the newest versions)

@@ -8,9 +8,10 @@ from rich.console import Console
 
 from benchmarks.work import CHECKPOINT, Work
 from tbeval.records.ledger import TrialRecord
+from tbeval.runs.asked import find
 from tbeval.runs.finding import Request
 from tbeval.runs.progress import PlainProgress, Tally
-from tbeval.runs.session import evaluate, find
+from tbeval.runs.session import evaluate
 from tbeval.settings.checkpoint import Checkpoint
 from tbeval.settings.options import Choices, resolve
 from tbeval.settings.subsets import load_subset

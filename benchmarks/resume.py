@@ -6,9 +6,11 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from benchmarks.figures import Figure
 from benchmarks.measuring import REPOSITORY, BenchmarkError, run_benchmark
+from benchmarks.usage import children_cpu_sec
 from benchmarks.work import make_tasks
 from tbeval.runs.asked import find
 from tbeval.runs.finding import Request
@@ -22,6 +24,13 @@ BOUND_SEC = 2.0
 TASKS, ATTEMPTS = 100, 10
 
 
+class Taken(NamedTuple):
+    """What one command took, seconds."""
+
+    wall_sec: float
+    cpu_sec: float
+
+
 def run(quick: bool) -> list[Figure]:  # noqa: FBT001 - what every benchmark is called with
     """A finished run, and one whose last cell is open."""
     times = 2 if quick else 5
@@ -32,19 +41,19 @@ def run(quick: bool) -> list[Figure]:  # noqa: FBT001 - what every benchmark is 
     ]
 
 
-def finished(still_open: int, times: int) -> list[float]:
-    """Seconds of the whole command, for a run with so many cells open."""
+def finished(still_open: int, times: int) -> list[Taken]:
+    """What the whole command took, for a run with so many cells open."""
     with tempfile.TemporaryDirectory(prefix="tbeval-bench-") as temporary:
         directory = Path(temporary)
         tasks = make_tasks(directory, TASKS)
         _make_run(directory, tasks, still_open)
         taken = []
         for _ in range(times):
-            began = time.monotonic()
+            began, used = time.monotonic(), children_cpu_sec()
             done = subprocess.run(
                 _command(), cwd=directory, capture_output=True, text=True, check=False
             )
-            taken.append(time.monotonic() - began)
+            taken.append(Taken(time.monotonic() - began, children_cpu_sec() - used))
             if done.returncode or ("is finished" in done.stdout) == bool(still_open):
                 raise BenchmarkError(
                     f"tbeval eval did not find the run: {done.stdout}{done.stderr}"
@@ -73,9 +82,14 @@ def _make_run(directory: Path, tasks: tuple[str, ...], still_open: int) -> None:
         (run / "trials" / trial.trial_id).mkdir(parents=True)
 
 
-def _figure(what: str, taken: list[float], bound: float | None) -> Figure:
-    note = "whole commands: " + " / ".join(f"{seconds:.2f}" for seconds in taken) + " s"
-    return Figure.now("resume", what, median(taken), "s", bound=bound, note=note)
+def _figure(what: str, taken: list[Taken], bound: float | None) -> Figure:
+    note = (
+        "whole commands: "
+        + " / ".join(f"{one.wall_sec:.2f}" for one in taken)
+        + f" s, of which {median(one.cpu_sec for one in taken):.2f} s of CPU time"
+    )
+    wall = median(one.wall_sec for one in taken)
+    return Figure.now("resume", what, wall, "s", bound=bound, note=note)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,12 @@ def own_cpu_sec() -> float:
 
 def all_cpu_sec() -> float:
     """That, and of all its children that have ended, and theirs."""
-    return _cpu(resource.RUSAGE_SELF) + _cpu(resource.RUSAGE_CHILDREN)
+    return own_cpu_sec() + children_cpu_sec()
+
+
+def children_cpu_sec() -> float:
+    """User and system time of the children that have ended, and of theirs, seconds."""
+    return _cpu(resource.RUSAGE_CHILDREN)
 
 
 def rss_mb() -> float:

@@ -45,6 +45,8 @@ if [ -n "$TBEVAL_REPORT_DIR" ]; then
 {"event": "collected", "items": [["test_it.py::test_it", "/tests/test_it.py"]]}
 {"event": "result", "id": "test_it.py::test_it", "path": "/tests/test_it.py", "when": "call", \
 "outcome": "failed", "xfail": false, "message": ""}
+{"event": "result", "id": "test_it.py::test_it", "path": "/tests/test_it.py", "when": "teardown", \
+"outcome": "passed", "xfail": false, "message": ""}
 {"event": "finish", "status": 1, "args": ["/tests/test_it.py"]}
 {"event": "end"}
 END
