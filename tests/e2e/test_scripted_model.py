@@ -73,17 +73,13 @@ async def test_a_pattern_evaluates_several_one_after_the_other(tmp_path: Path) -
 
 
 async def test_an_endpoint_that_fails_is_never_the_models_failure(tmp_path: Path) -> None:
-    """The weights are gone after the probe: every call answers 404."""
-
-    def gone(_request: object) -> Reply:
-        return Reply("no such model", status=404)
-
-    async with ScriptedEndpoint(gone) as endpoint:
+    """No answer ever ends: nothing that could be waited out."""
+    async with ScriptedEndpoint(lambda _: Reply("x" * 2**20, endless=True)) as endpoint:
         (tmp_path / "checkpoints.toml").write_text(served(endpoint))
         done = await asyncio.to_thread(
             tbeval, "eval", "fake", "--tasks", "write-motto,notes-server", cwd=tmp_path
         )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
     found = figures(tmp_path)
     assert found["unscored"] == {"model-endpoint": 2}
     assert (found["scored"], found["completeness"]) == (0, 0.0)

@@ -34,7 +34,8 @@ async def test_neither_is_the_models_zero_however_often_it_is_tried(tmp_path: Pa
         )
         args = ("eval", "fake", "--subset", "silent.toml", "-n", 1, "-j", 2)
         done = await asyncio.to_thread(tbeval, *args, cwd=tmp_path, timeout=500)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "No trial has a verdict" in done.stdout
     (path,) = tmp_path.glob("results/fake/*/ledger.jsonl")
     records = read_ledger(path).records
     assert outcomes(records, "hung") == {Outcome.MODEL_ENDPOINT}
