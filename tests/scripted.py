@@ -96,6 +96,7 @@ class Reply:
         raw: Sent as the body, in place of an answer, with `content_type`.
         cut_after: The connection is cut after so many bytes of the body (0: before any of it,
             -1: even before the headers).
+        stall_after: After so many bytes nothing more comes, and the connection stays.
         endless: The same again and again, until the client goes away.
         no_choices: An answer with `choices: []`.
     """
@@ -113,6 +114,7 @@ class Reply:
     raw: bytes | None = None
     content_type: str = "application/json"
     cut_after: int | None = None
+    stall_after: int | None = None
     endless: bool = False
     no_choices: bool = False
 
@@ -139,6 +141,7 @@ class ScriptedEndpoint:
         self.root: str | None = None  # where its weights come from; may change as it serves
         self.requests: list[Request] = []
         self.gone = 0
+        self.looks = 0  # how often it was asked what it serves
         self.answering = 0
         self._api_key = api_key
         self._port = port
@@ -190,6 +193,7 @@ class ScriptedEndpoint:
             await self._arrived.wait()
 
     async def _models(self, request: web.Request) -> web.Response:
+        self.looks += 1
         if not self._allowed(request):
             return _error(401, "Invalid API Key")
         model: dict[str, Any] = {"id": self.model, "object": "model", "owned_by": "scripted"}
@@ -235,7 +239,7 @@ class ScriptedEndpoint:
             reply.raw if reply.raw is not None else _body(call, reply, self.model, streams=streams)
         )
         content_type = "text/event-stream" if streams else reply.content_type
-        if reply.cut_after is None and not reply.endless:
+        if reply.cut_after is None and reply.stall_after is None and not reply.endless:
             return web.Response(
                 body=body, status=reply.status, headers=reply.headers, content_type=content_type
             )
@@ -258,6 +262,9 @@ async def _spoiled(
     while reply.endless:
         await response.write(body)
         await asyncio.sleep(0)
+    if reply.stall_after is not None:
+        await response.write(body[: reply.stall_after])
+        await asyncio.Event().wait()
     await response.write(body[: reply.cut_after])
     transport.close()  # what was written still goes out
     return response

@@ -33,6 +33,9 @@ _LATER = {
 )
 @click.option("-n", "--attempts", type=int, metavar="N", help="Attempts at each task.")
 @click.option("-j", "--concurrency", metavar="J", help="Trials at once: a number, or auto.")
+@click.option(
+    "--model-calls", type=int, metavar="N", help="Model calls at once, at each replica; else any."
+)
 @click.option("--sandbox", type=click.Choice(["bubblewrap", "docker"]), help="Where trials run.")
 @click.option("--turn-limit", type=int, metavar="T", help="Turns after which the agent is stopped.")
 @click.option("--time-multiplier", type=float, metavar="F", help="Scales every task's time limits.")
@@ -128,7 +131,8 @@ def _choices(options: dict[str, Any]) -> "Choices":
     from tbeval.settings.base import SettingsError
     from tbeval.settings.options import Choices
 
-    for name, flag in (("attempts", "-n"), ("concurrency", "-j"), ("turn_limit", "--turn-limit")):
+    flags = {"attempts": "-n", "concurrency": "-j", "model_calls": "--model-calls"}
+    for name, flag in (flags | {"turn_limit": "--turn-limit"}).items():
         if options[name] is not None and options[name] < 1:
             raise SettingsError(f"{flag} is {options[name]}: it must be 1 or more.")
     factor = options["time_multiplier"]

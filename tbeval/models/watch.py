@@ -68,15 +68,21 @@ class IdentityWatch:
                 now = time.monotonic()
                 await asyncio.gather(*(self._look(name, now) for name in self.replicas))
 
-    async def confirm(self, replica: str) -> str:
-        """Make sure that a replica serves what it did: empty, or why that is not certain.
+    async def confirm(self, replica: str, since: float | None = None) -> str:
+        """Make sure that a replica served what it did: empty, or why that is not certain.
 
         A server that does not answer is asked again as long as patience lasts.
+
+        Args:
+            replica: Its address.
+            since: By the monotonic clock, when the last call ended that is to be vouched for; a
+                look that anybody began after it will do. None: now.
         """
         asked = time.monotonic()
+        since = asked if since is None else since
         failures = 0
         while True:
-            problem = await self._look(replica, asked)
+            problem = await self._look(replica, since)
             if self.change or not problem:
                 return self.change
             failures += 1
@@ -85,11 +91,11 @@ class IdentityWatch:
                 return f"whether {replica} still serves the same model is not known: {problem}"
             await asyncio.sleep(delay)
 
-    async def _look(self, replica: str, asked: float) -> str:
-        """One look, unless another began after `asked`; empty if it found the same model."""
+    async def _look(self, replica: str, since: float) -> str:
+        """One look, unless another began after `since`; empty if it found the same model."""
         watched = self.replicas[replica]
         async with self._locks.setdefault(replica, asyncio.Lock()):
-            if self._confirmed.get(replica, -1.0) >= asked:
+            if self._confirmed.get(replica, -1.0) > since:
                 return ""
             began = time.monotonic()
             try:

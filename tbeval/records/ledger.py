@@ -57,6 +57,7 @@ class TrialRecord(Record):
     reasoning_chars: int = 0
     model_seconds: float = 0.0
     paused_seconds: float = 0.0
+    queue_seconds: float = 0.0  # of paused_seconds: waiting for the run's own limit on model calls
     phases: tuple[Phase, ...] = ()
     limits: tuple[Limit, ...] = ()
     limits_hit: tuple[str, ...] = ()

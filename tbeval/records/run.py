@@ -72,6 +72,7 @@ class RunRecord(Record):
     turn_limit: int | None = Field(None, ge=1)
     time_multiplier: float | None = Field(None, gt=0)
     concurrency: int | None = Field(None, ge=1)
+    model_calls: int | None = Field(None, ge=1)  # at once, at each replica; None: any number
     endpoint: str = ""
     scoring: dict[str, Any] = Field(default_factory=dict)
     identity: dict[str, str] = Field(default_factory=dict)

@@ -51,6 +51,7 @@ def describe_run(
         turn_limit=options.turn_limit,
         time_multiplier=options.time_multiplier,
         concurrency=options.concurrency,
+        model_calls=options.model_calls,
         endpoint="embedded" if checkpoint.embedded else ", ".join(checkpoint.base_urls),
         scoring=scoring,
         versions=_versions(),

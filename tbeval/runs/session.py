@@ -63,7 +63,9 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
                     served.endpoints,
                     record_dir=directory / "model",
                     run_seed=request.checkpoint.sampling.seed,
+                    concurrency=request.options.model_calls,
                     patience_sec=PATIENCE_SEC,
+                    idle_sec=request.checkpoint.silence_limit_sec,
                 ) as gateway:
                     watch = IdentityWatch(served.watched, gateway.answers_again, IDENTITY_SEC)
                     name, window = served.identity.served_model, served.identity.context_window

@@ -130,7 +130,7 @@ class TrialRunner:
         watch = self.model.watch
         try:
             if not execution.cancelled:
-                execution.unconfirmed = await watch.confirm(usage.replica)
+                execution.unconfirmed = await watch.confirm(usage.replica, usage.last_call_ended)
                 if not execution.unconfirmed and _may_hang(usage, execution.agent_report):
                     execution.unconfirmed = await self._ping(usage)
         except asyncio.CancelledError:
@@ -191,6 +191,7 @@ class TrialRunner:
             reasoning_chars=usage.reasoning_chars,
             model_seconds=usage.model_seconds,
             paused_seconds=usage.paused_seconds,
+            queue_seconds=usage.queue_seconds,
             phases=execution.clock.phases,
             limits=sandbox.limits if sandbox else (),
             limits_hit=sandbox.limits_hit if sandbox else (),

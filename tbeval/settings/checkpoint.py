@@ -94,6 +94,9 @@ class Checkpoint(Settings):
     proxy: str | None = Field(
         None, repr=False
     )  # a URL; "environment" follows HTTP(S)_PROXY and NO_PROXY
+    #: Longest time in which a call gets no byte: it may queue, and a reply that is not streamed
+    #: comes in one piece at its end. Longer silence is the endpoint's failure.
+    silence_limit_sec: float = Field(1800.0, gt=0)
     embedded: Embedded | None = None
 
     # the model
@@ -115,6 +118,7 @@ class Checkpoint(Settings):
     turn_limit: int | None = Field(None, ge=1)
     time_multiplier: float | None = Field(None, gt=0)
     concurrency: int | None = Field(None, ge=1)
+    model_calls: int | None = Field(None, ge=1)  # at once, at each replica
 
     # where it belongs
     series: str | None = None

@@ -30,6 +30,7 @@ class RunOptions(Settings):
     turn_limit: int = Field(ge=1)
     time_multiplier: float = Field(gt=0)
     concurrency: int = Field(ge=1)
+    model_calls: int | None = Field(None, ge=1)  # at once, at each replica; None: any number
 
 
 class Choices(Settings):
@@ -42,6 +43,7 @@ class Choices(Settings):
     turn_limit: int | None = None
     time_multiplier: float | None = None
     concurrency: int | None = None
+    model_calls: int | None = None
 
 
 def resolve(choices: Choices, checkpoint: Checkpoint) -> tuple[RunOptions, dict[str, Origin]]:
@@ -79,7 +81,7 @@ def settings_rows(
         given: Keys of the checkpoint that the command line gave (`base_url`, …).
     """
     options, origins = resolve(choices, checkpoint)
-    rows = [Row(name, str(value), origins[name]) for name, value in options if name in origins]
+    rows = [Row(name, _text(value), origins[name]) for name, value in options if name in origins]
     for name, value in checkpoint.public().items():
         if name not in RunOptions.model_fields:
             given_here = name in given

@@ -14,3 +14,14 @@ def test_a_time_multiplier_is_a_number_above_0(factor: str) -> None:
     assert isinstance(error, SettingsError)
     assert "--time-multiplier is" in str(error)
     assert "above 0" in str(error)
+
+
+def test_a_limit_on_model_calls_is_a_positive_number_and_shown() -> None:
+    asked = ["smollm2", "--show-settings", "--model-calls"]
+    error = CliRunner().invoke(command, [*asked, "0"]).exception
+    assert isinstance(error, SettingsError)
+    assert "--model-calls is 0" in str(error)
+    rows = CliRunner().invoke(command, [*asked, "3"]).output.splitlines()
+    (row,) = [row for row in rows if "model_calls" in row]
+    assert "3" in row
+    assert "command line" in row

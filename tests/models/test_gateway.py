@@ -268,6 +268,13 @@ async def test_a_key_revoked_or_a_model_unloaded_in_mid_run_holds_all_trials(
         assert {status for status, _ in await asyncio.gather(*calls)} == {200}
 
 
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gateway waits a tenth of its time."""
+    monkeypatch.setattr("tbeval.models.gateway.health.FIRST_DELAY_SEC", 0.05)
+
+
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("fault", ["HTML with 200", "500", "no choices"])
 async def test_what_fails_for_everybody_tells_that_the_endpoint_is_down(
     setting: Opener, fault: str
@@ -275,8 +282,67 @@ async def test_what_fails_for_everybody_tells_that_the_endpoint_is_down(
     async with setting(lambda _: FAULTS[fault], patience_sec=60) as s:
         call = asyncio.create_task(s.post(s.open()))
         await until(lambda: s.gateway.all_down_seconds > 0)
-        assert len(s.upstream.requests) == TRIES_ALONE
+        assert len(s.upstream.requests) == TRIES_ALONE + 1
+        assert s.upstream.requests[-1].body["max_tokens"] == 1  # not the trial's own request
         call.cancel()
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_one_bad_request_while_nobody_else_asks_does_not_stop_the_run(
+    setting: Opener,
+) -> None:
+    def script(request: Request) -> Reply:
+        return Reply("oops", status=500) if request.first == "poison" else Reply()
+
+    async with setting(script, patience_sec=60) as s:
+        messages = [{"role": "user", "content": "poison"}]
+        assert (await s.post(s.open(), messages=messages))[0] == 503
+        assert s.gateway.all_down_seconds == 0
+        usage = await s.gateway.close_trial("t.1.1-r")
+    assert "HTTP 500" in usage.endpoint_failure
+    assert usage.paused_seconds > 0.2
+    assert len(s.upstream.requests) == TRIES_ALONE + 1
+
+
+async def test_a_storm_of_429_is_waited_out_together(setting: Opener) -> None:
+    calm = asyncio.Event()
+    storm = Reply("slow down", status=429, headers={"Retry-After": "1"})
+    async with setting(lambda _: Reply() if calm.is_set() else storm, patience_sec=60) as s:
+        trials = [f"t.{n}.1-r" for n in range(1, 33)]
+        calls = [asyncio.create_task(s.post(s.open(trial))) for trial in trials]
+        await until(lambda: s.gateway.all_down_seconds > 2)
+        assert len(s.upstream.requests) <= len(trials) + 3  # then one a second, not all of them
+        calm.set()
+        assert {status for status, _ in await asyncio.gather(*calls)} == {200}
+        usages = [await s.gateway.close_trial(trial) for trial in trials]
+    assert all(usage.paused_seconds > 1.9 for usage in usages)
+    assert not any(usage.endpoint_failure for usage in usages)
+
+
+async def test_a_stream_that_stalls_is_asked_for_again(
+    setting: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tbeval.models.gateway.upstream.STALL_SEC", 0.3)
+    stalled = Reply("once upon a time", stall_after=60)
+    async with setting(failing(1, stalled), idle_sec=60) as s:
+        base = s.open()
+        body = {"messages": MESSAGES, "stream": True}
+        async with s.client.post(f"{base}/{CHAT}", json=body) as response:
+            assert "upon" not in await response.text()
+        usage = await s.gateway.close_trial("t.1.1-r")
+    assert usage.endpoint_failure == ""
+    assert usage.paused_seconds > 0.3
+    assert "no answer in time" in s.record()[0]["failure"]
+
+
+async def test_replies_cut_off_for_ever_end_with_the_budget(setting: Opener) -> None:
+    cut = Reply("and so on", finish_reason="length", tokens_out=40)
+    async with setting(lambda _: cut) as s:
+        base = s.open(budget=Budget(output_tokens=100))
+        statuses = [(await s.post(base))[0] for _ in range(5)]
+        usage = await s.gateway.close_trial("t.1.1-r")
+    assert statuses == [200] * 3 + [401] * 2
+    assert (usage.finish_reasons, usage.budget_hit) == ({"length": 3}, "output tokens")
 
 
 async def test_a_call_that_waits_alone_when_its_time_is_over_is_told_apart(setting: Opener) -> None:
@@ -310,6 +376,10 @@ async def test_a_request_beyond_measure_is_refused(
         usage = await s.gateway.close_trial("t.1.1-r")
     assert (status, usage.bad_requests, len(s.upstream.requests)) == (413, 1, 1)
     assert "larger than" in answer["error"]["message"]
+    refused, passed = s.record()
+    assert (refused["status"], refused["request"]) == (413, {})
+    assert "larger than" in refused["failure"]
+    assert passed["status"] == 200
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
@@ -352,6 +422,7 @@ async def test_endpoint_restarts_and_no_trial_notices(setting: Opener) -> None:
     assert s.gateway.down_reason == ""
 
 
+@pytest.mark.usefixtures("hasty")
 async def test_one_bad_request_of_many_does_not_hold_the_others(setting: Opener) -> None:
     def script(request: Request) -> Reply:
         return Reply("oops", status=500) if request.first == "poison" else Reply()
@@ -509,7 +580,8 @@ async def test_concurrency_bounds_the_calls(setting: Opener) -> None:
         usage = await s.gateway.close_trial("t.1.1-r")
     assert {status for status, _ in answers} == {200}
     assert most == 3
-    assert usage.paused_seconds > 0.1  # waiting for a slot is no agent's time
+    assert usage.queue_seconds > 0.1
+    assert usage.paused_seconds >= usage.queue_seconds  # our limit is no agent's time
 
 
 async def test_64_streams_at_once(setting: Opener) -> None:

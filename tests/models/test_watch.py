@@ -1,6 +1,7 @@
 """Replicas and what they serve, asked again while a run goes on."""
 
 import asyncio
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,6 +70,24 @@ async def test_a_change_is_found_by_the_watch(what: str) -> None:
         await asyncio.wait_for(watching, 20)
     assert watch.change
     assert await watch.confirm(server.base_url) == watch.change
+
+
+async def test_trials_share_a_look_that_began_after_their_last_calls() -> None:
+    async with ScriptedEndpoint() as server:
+        watch = await watch_of(server)
+        before = server.looks
+        ended = time.monotonic()
+        confirmed = (watch.confirm(server.base_url, ended) for _ in range(8))
+        assert set(await asyncio.gather(*confirmed)) == {""}
+        assert await watch.confirm(server.base_url, ended) == ""
+        assert server.looks == before + 1
+        later = time.monotonic()
+        assert await watch.confirm(server.base_url, later) == ""
+        assert await watch.confirm(server.base_url) == ""
+        assert server.looks == before + 3
+        server.root = "/w/b"
+        assert await watch.confirm(server.base_url, later) == ""  # vouched for before
+        assert "has changed" in await watch.confirm(server.base_url, time.monotonic())
 
 
 async def test_a_server_that_does_not_answer_has_not_changed() -> None:

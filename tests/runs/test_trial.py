@@ -112,7 +112,7 @@ async def test_time_that_ran_out_in_a_call_nobody_answered_is_the_models_if_the_
         close_trial=lambda _name: returns(usage),
         ping=lambda replica: returns(f"{replica}: {ping}" if ping else ""),
     )
-    watch = SimpleNamespace(confirm=lambda _replica: returns(""), change="")
+    watch = SimpleNamespace(confirm=lambda _replica, _since: returns(""), change="")
     model = SimpleNamespace(gateway=gateway, watch=watch, served_model="m", context_window=9)
     monkeypatch.setattr(Trial, "create", lambda _config: returns(Ended()))
     record = await run(tmp_path, model)

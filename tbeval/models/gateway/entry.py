@@ -63,3 +63,10 @@ class Entry:
             "response": self.response,
         }
         return json.dumps(content, ensure_ascii=False).encode(errors="replace")
+
+
+def refused_entry(call: int, path: str, status: int, failure: str) -> bytes:
+    """The entry of a request that the gateway itself refused; what it held is not kept."""
+    entry = Entry(Call(call, 0, path, {}, 0))
+    entry.status, entry.failure = status, failure
+    return entry.line()

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tbeval.models.endpoint import Endpoint
+from tbeval.models.gateway.entry import refused_entry
 from tbeval.models.gateway.listen import serving
 from tbeval.models.gateway.record import SUFFIX, RecordWriter
 from tbeval.models.gateway.replicas import Replicas
@@ -27,7 +28,7 @@ from tbeval.models.markers import BUDGET_MARKER, ENDPOINT_MARKER, REFUSED_MARKER
 from tbeval.settings.checkpoint import Budget
 
 PATIENCE_SEC = 600.0
-#: Longest silence of the endpoint in a call: a long reply comes in one piece, at its end.
+#: See `Checkpoint.silence_limit_sec`.
 IDLE_SEC = 1800.0
 #: Longest call: a server that goes on for ever does not send a model's answer.
 LONGEST_CALL_SEC = 3600.0
@@ -71,7 +72,7 @@ class Gateway:
             run_seed: The seeds of all calls are derived from it.
             concurrency: Calls that may run at once at each endpoint; None for any number.
             patience_sec: How long one call waits for an endpoint that is down.
-            idle_sec: Longest silence of the endpoint in a call that it has accepted.
+            idle_sec: Longest silence of the endpoint before it begins to answer a call.
         """
         self._endpoints = (endpoints,) if isinstance(endpoints, Endpoint) else tuple(endpoints)
         if any(one.served_model is None or one.context_window is None for one in self._endpoints):
@@ -227,16 +228,18 @@ class Gateway:
         return JSONResponse({"refused": True})
 
     async def _complete(self, trial: Trial, request: Request) -> Response:
+        path = request.url.path.rpartition("/v1/")[2]
         try:
             body = await _json_object(request)
         except _TooLargeError:
+            reason = f"the request is larger than {LARGEST_REQUEST >> 20} MB"
             trial.bad_requests += 1
-            return _error(413, f"the request is larger than {LARGEST_REQUEST >> 20} MB")
+            trial.write(refused_entry(trial.calls, path, 413, reason))
+            return _error(413, reason)
         if body is None:
             return _error(400, "the request is not a JSON object")
         if (ended := _ended(trial)) is not None:
             return ended
-        path = request.url.path.rpartition("/v1/")[2]
         try:
             answer = await self._until_gone(trial, request, path, body)
         except EndpointFailedError as error:

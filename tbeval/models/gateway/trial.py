@@ -27,7 +27,9 @@ class TrialUsage:
         reasoning_tokens: Those of them that the server called reasoning; None if it never told.
         reasoning_chars: Characters of reasoning in all answers.
         model_seconds: Time in which the endpoint worked on calls that it answered.
-        paused_seconds: Time lost to an endpoint that was down: the agent's clock stands still.
+        paused_seconds: Time lost to an endpoint that was down, or to our own limit on calls at
+            once: the agent's clock stands still.
+        queue_seconds: The part of it that was spent waiting for our own limit.
         endpoint_failure: Why the endpoint failed for good; empty if it did not. A trial with one
             has no verdict, whatever its agent made of it.
         budget_hit: The part of the budget that is spent and was asked for again; empty if none.
@@ -38,6 +40,7 @@ class TrialUsage:
         replica: The address that its calls went to, all of them.
         unanswered_seconds: For how long its last call had waited when it was ended, if that
             endpoint answered no call of anybody meanwhile; else 0.
+        last_call_ended: By the monotonic clock; None if there was none.
     """
 
     calls: int = 0
@@ -47,6 +50,7 @@ class TrialUsage:
     reasoning_chars: int = 0
     model_seconds: float = 0.0
     paused_seconds: float = 0.0
+    queue_seconds: float = 0.0
     endpoint_failure: str = ""
     budget_hit: BudgetHit | Literal[""] = ""
     finish_reasons: dict[str, int] = field(default_factory=dict)
@@ -55,11 +59,12 @@ class TrialUsage:
     record_failure: str = ""
     replica: str = ""
     unanswered_seconds: float = 0.0
+    last_call_ended: float | None = None
 
 
 @dataclass
 class PauseClock:
-    """Adds up the time in which a trial waited for an endpoint that was down.
+    """Adds up the time in which a trial waited for something that is not the model's doing.
 
     Calls that wait at the same time count once.
     """
@@ -110,6 +115,7 @@ class Trial:
     replica: str
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     clock: PauseClock = field(default_factory=PauseClock)
+    queue: PauseClock = field(default_factory=PauseClock)
     running: set[asyncio.Task[object]] = field(default_factory=set)
     refused: bool = False
     endpoint_failure: str = ""
@@ -121,6 +127,7 @@ class Trial:
     reasoning_tokens: int | None = None
     reasoning_chars: int = 0
     unanswered_seconds: float = 0.0
+    last_call_ended: float | None = None
     model_seconds: float = 0.0
     bad_requests: int = 0
     calls_without_usage: int = 0
@@ -137,6 +144,7 @@ class Trial:
             reasoning_chars=self.reasoning_chars,
             model_seconds=self.model_seconds,
             paused_seconds=self.clock.seconds,
+            queue_seconds=self.queue.seconds,
             endpoint_failure=self.endpoint_failure,
             budget_hit=self.budget_hit,
             finish_reasons=dict(self.finish_reasons),
@@ -145,6 +153,7 @@ class Trial:
             record_failure=self.record_failure,
             replica=self.replica,
             unanswered_seconds=self.unanswered_seconds,
+            last_call_ended=self.last_call_ended,
         )
 
     def spent(self) -> BudgetHit | None:
@@ -174,6 +183,13 @@ class Trial:
         if reply.tokens_in:
             measured = prompt_bytes / reply.tokens_in
             self.bytes_per_token = min(max(measured, 1.0), MOST_BYTES_PER_TOKEN)
+
+    def write(self, entry: bytes) -> None:
+        """Append to the record; a full disk is remembered and does not stop the call."""
+        try:
+            self.record.write(entry)
+        except OSError as error:
+            self.record_failure = self.record_failure or f"the record cannot be written: {error}"
 
     def refuse(self) -> None:
         """Refuse further calls and end those that run."""

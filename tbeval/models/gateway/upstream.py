@@ -29,6 +29,9 @@ _AGENTS_FAULT = frozenset({400, 413, 422})
 #: its model, behind a proxy that fails, or asked with a key that was revoked meanwhile.
 _OF_THE_REQUEST = frozenset({408, 425, 500})
 _PING_SEC = 120.0
+#: Longest silence after an answer has begun: it comes in one piece, or token by token; engines that
+#: run out of cache may set a stream aside for a while.
+STALL_SEC = 300.0
 
 
 class EndpointFailedError(Exception):
@@ -122,6 +125,8 @@ class Upstream:
             reason = self._endpoint.scrub_text(str(error) or type(error).__name__)
             trial.endpoint_failure = trial.endpoint_failure or reason
             raise
+        finally:
+            trial.last_call_ended = time.monotonic()
 
     async def _carry(self, trial: Trial, call: Call) -> Answer:
         patience = _Patience(self._patience_sec)
@@ -150,10 +155,12 @@ class Upstream:
                     successes_before = self.health.successes
                 delay = backoff(failures, error.retry_after)
                 patience.spend(delay + (now - began if error.hung else 0.0))
-                alone = not error.down and self.health.successes > successes_before
-                if failures >= TRIES_ALONE and not alone and not error.down:
-                    self.health.failed(ticket, str(error), error.retry_after)  # it fails for all
-                if patience.left <= 0 or (alone and failures >= TRIES_ALONE):
+                alone = not error.down and failures >= TRIES_ALONE
+                if alone and self.health.successes == successes_before:
+                    # Nobody else asked meanwhile: is it the request, or the endpoint?
+                    with trial.clock.stopped():
+                        alone = not await self.ping()
+                if patience.left <= 0 or alone:
                     raise EndpointFailedError(f"{error} (after {failures} tries)") from error
             with trial.clock.stopped():
                 await asyncio.sleep(delay)
@@ -183,7 +190,7 @@ class Upstream:
         if self._slots is None:
             yield
             return
-        with trial.clock.stopped():
+        with trial.clock.stopped(), trial.queue.stopped():
             await self._slots.acquire()
         try:
             yield
@@ -265,23 +272,22 @@ class Upstream:
         raise _TryFailedError(reason, down=down, retry_after=retry_after)
 
     def _write(self, trial: Trial, entry: Entry) -> None:
-        line = self._endpoint.scrub(entry.line())
-        try:
-            trial.record.write(line)
-        except OSError as error:
-            trial.record_failure = trial.record_failure or f"the record cannot be written: {error}"
+        trial.write(self._endpoint.scrub(entry.line()))
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
     parts: list[bytes] = []
     size = 0
-    async for part in response.content.iter_any():
-        size += len(part)
-        if size > LARGEST_BODY:
-            raise EndpointFailedError(
-                f"{response.url}: an answer of more than {LARGEST_BODY // 2**20} MB"
-            )
-        parts.append(part)
+    clock = asyncio.get_running_loop().time
+    async with asyncio.timeout(None) as stall:
+        async for part in response.content.iter_any():
+            stall.reschedule(clock() + STALL_SEC)
+            size += len(part)
+            if size > LARGEST_BODY:
+                raise EndpointFailedError(
+                    f"{response.url}: an answer of more than {LARGEST_BODY // 2**20} MB"
+                )
+            parts.append(part)
     return b"".join(parts)
 
 

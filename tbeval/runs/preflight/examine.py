@@ -12,7 +12,7 @@ from tbeval.runs.preflight.finding import Finding, Served, Subject, found
 from tbeval.runs.preflight.machine import MACHINE_CHECKS
 from tbeval.runs.preflight.model import AGENT_CHECKS, MODEL_CHECKS
 from tbeval.runs.preflight.sandbox import SANDBOX_CHECKS
-from tbeval.runs.serving import serving
+from tbeval.runs.serving import serving_replicas
 from tbeval.settings.base import SettingsError
 from tbeval.settings.checkpoint import Checkpoint
 
@@ -43,10 +43,12 @@ async def _examine_model(subject: Subject, checkpoint: Checkpoint, report: Repor
         scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="tbeval-"))
         log = Path(scratch) / "server.log"
         try:
-            served = Served(*await stack.enter_async_context(serving(checkpoint, log, _Silent())))
+            replicas = serving_replicas(checkpoint, log, _Silent())
+            model = await stack.enter_async_context(replicas)
         except (EndpointError, SettingsError) as error:
             report(Finding("endpoint", "failure", str(error)))
             return
+        served = Served(model.endpoints, model.identity)
         for check in (*MODEL_CHECKS, *AGENT_CHECKS.get(subject.options.agent, ())):
             report(await found(check.name, check.look(subject, served)))
 

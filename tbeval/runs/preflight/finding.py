@@ -53,10 +53,20 @@ class Subject:
 
 @dataclass(frozen=True)
 class Served:
-    """The model that answers."""
+    """The model that answers.
 
-    endpoint: Endpoint
+    Attributes:
+        endpoints: Each of its replicas; at least one.
+        identity: What all of them tell.
+    """
+
+    endpoints: tuple[Endpoint, ...]
     identity: Identity
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The first of them, for what one answer tells."""
+        return self.endpoints[0]
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import cycle, islice
 
+from tbeval.models.endpoint import Endpoint
 from tbeval.runs.history import expected_seconds
 from tbeval.runs.preflight.asking import Answer, ask
-from tbeval.runs.preflight.finding import Finding, ModelCheck, Served, Subject
+from tbeval.runs.preflight.finding import Finding, ModelCheck, Served, Status, Subject
 
 _SKEW_SEC = 5.0
 _FEW_TOKENS = 8
@@ -16,6 +19,7 @@ _COUNT = "Count from 1 to 500, separated by spaces. Write nothing else."
 #: What a trial is taken to be where this checkpoint has none yet.
 _TURNS, _TOKENS_A_TURN, _COMMANDS_SEC = 20, 300, 5.0
 _SMALL_WINDOW = 8192
+_RANK: Mapping[Status, int] = {"ok": 0, "warning": 1, "failure": 2}
 
 
 async def identity(_subject: Subject, served: Served) -> Finding:
@@ -23,7 +27,7 @@ async def identity(_subject: Subject, served: Served) -> Finding:
     told = served.identity
     engine = f", {told.engine}" if told.engine else ""
     what = (
-        f"{told.served_model} at {served.endpoint.base_url}{engine}, "
+        f"{told.served_model} at {' and '.join(one.base_url for one in served.endpoints)}{engine}, "
         f"context window {told.context_window} tokens"
     )
     if told.context_window < _SMALL_WINDOW:
@@ -33,8 +37,12 @@ async def identity(_subject: Subject, served: Served) -> Finding:
 
 
 async def completion(_subject: Subject, served: Served) -> Finding:
-    """One plain answer, and the server's clock."""
-    answer = await ask(served.endpoint, "Say hello.", max_tokens=_TOKENS)
+    """One plain answer of each replica, and its clock."""
+    return await _of_each(served, _completion)
+
+
+async def _completion(endpoint: Endpoint) -> Finding:
+    answer = await ask(endpoint, "Say hello.", max_tokens=_TOKENS)
     what = f"answered in {answer.seconds:.1f} s, finish_reason {answer.reply.finish_reason}"
     if not answer.reply.has_usage:
         advice = "have the server tell usage: tokens are counted from it"
@@ -47,8 +55,12 @@ async def completion(_subject: Subject, served: Served) -> Finding:
 
 
 async def length(_subject: Subject, served: Served) -> Finding:
-    """Whether the server keeps to max_tokens and says so."""
-    answer = await ask(served.endpoint, _COUNT, max_tokens=_FEW_TOKENS)
+    """Whether each replica keeps to max_tokens and says so."""
+    return await _of_each(served, _length)
+
+
+async def _length(endpoint: Endpoint) -> Finding:
+    answer = await ask(endpoint, _COUNT, max_tokens=_FEW_TOKENS)
     reason, tokens = answer.reply.finish_reason, answer.reply.tokens_out
     what = f"max_tokens {_FEW_TOKENS} ended with {reason} after {tokens} tokens"
     if tokens > _FEW_TOKENS:
@@ -63,10 +75,21 @@ async def length(_subject: Subject, served: Served) -> Finding:
     return Finding("length", "ok", what)
 
 
+async def _of_each(served: Served, look: Callable[[Endpoint], Awaitable[Finding]]) -> Finding:
+    """What a check finds at all replicas: the worst of it, with what each of them said."""
+    findings = {one.base_url: await look(one) for one in served.endpoints}
+    worst = max(findings.values(), key=lambda finding: _RANK[finding.status])
+    if len(findings) == 1:
+        return worst
+    said = "; ".join(f"{url}: {finding.what}" for url, finding in findings.items())
+    return replace(worst, what=said)
+
+
 async def throughput(subject: Subject, served: Served) -> Finding:
     """Tokens a second, alone and together, and what that makes of the run."""
     alone = await _rate(served, 1)
-    at_once = min(subject.options.concurrency, _MOST_AT_ONCE)
+    most = (subject.options.model_calls or _MOST_AT_ONCE) * len(served.endpoints)
+    at_once = min(subject.options.concurrency, most, _MOST_AT_ONCE)
     together = await _rate(served, at_once) if at_once > 1 else alone
     what = f"{alone:.0f} tokens/s alone, {together:.0f} with {at_once} at once"
     if not together:
@@ -84,8 +107,9 @@ def served_checkpoint(subject: Subject) -> str:
 async def _rate(served: Served, at_once: int) -> float:
     """Tokens a second of so many calls at once, reading the prompt included."""
     began = time.monotonic()
+    turns = enumerate(islice(cycle(served.endpoints), at_once))
     answers: Sequence[Answer] = await asyncio.gather(
-        *(ask(served.endpoint, _COUNT, max_tokens=_TOKENS, seed=n) for n in range(at_once))
+        *(ask(endpoint, _COUNT, max_tokens=_TOKENS, seed=n) for n, endpoint in turns)
     )
     seconds = max(time.monotonic() - began, 1e-6)
     return sum(answer.reply.tokens_out for answer in answers) / seconds

@@ -69,6 +69,19 @@ async def test_what_is_wrong_with_a_server_is_said(
     assert "\x1b" not in found.what
 
 
+async def test_each_replica_is_asked_and_a_bad_one_is_named(tmp_path: Path) -> None:
+    bad: Script = lambda _: Reply("long", tokens_out=900)  # noqa: E731 - a script
+    async with ScriptedEndpoint(good) as one, ScriptedEndpoint(bad) as two:
+        both = Checkpoint(id="fake", base_url=(one.base_url, two.base_url), served_model="scripted")
+        options, _ = resolve(Choices(concurrency=4), both)
+        found = await findings(Subject(both, options, (), tmp_path))
+        assert (len(one.requests), len(two.requests)) == (1 + 1 + 1 + 2, 1 + 1 + 2)
+    assert found["completion"].status == "ok"
+    assert found["length"].status == "failure"
+    assert f"{two.base_url}: max_tokens 8 ended with stop after 900" in found["length"].what
+    assert two.base_url in found["endpoint"].what
+
+
 async def test_a_dead_endpoint_is_a_failure_and_ends_the_checks_of_the_model(
     tmp_path: Path,
 ) -> None:
