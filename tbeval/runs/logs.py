@@ -37,3 +37,22 @@ def run_log(directory: Path) -> Iterator[None]:
             logger.setLevel(level)
         with contextlib.suppress(OSError):  # what a full disk refused is refused again
             handler.close()
+
+
+def forget_loggers(trial_id: str) -> None:
+    """Drop the loggers that harbor named after a trial; logging keeps all it ever made.
+
+    Who still holds one may go on logging with it.
+    """
+    known = logging.Logger.manager.loggerDict
+    gone = {name for name in list(known) if trial_id in name}
+    for name in gone:
+        known.pop(name, None)
+    # their parents by name, which no one asked for, hold on to them
+    for name, holder in list(known.items()):
+        if isinstance(holder, logging.PlaceHolder):
+            mine = [logger for logger in list(holder.loggerMap) if logger.name in gone]
+            for logger in mine:
+                holder.loggerMap.pop(logger, None)
+            if mine and not holder.loggerMap:
+                known.pop(name, None)

@@ -27,6 +27,7 @@ from tbeval.records.ledger import TrialRecord
 from tbeval.records.outcome import StopReason
 from tbeval.records.sandbox import ReportsSandbox, SandboxReport
 from tbeval.records.verdict import VerifierReport, VerifierStatus
+from tbeval.runs.logs import forget_loggers
 from tbeval.runs.outcome import Decision, Evidence, Failure, decide
 from tbeval.runs.phases import PhaseClock
 from tbeval.runs.plan import Cell, trial_id
@@ -110,6 +111,7 @@ class TrialRunner:
             execution.failure = execution.failure or Failure(type(error).__name__, str(error))
         usage = await self._close(name)
         await self._confirm(execution, usage)
+        forget_loggers(name)
         return self._record(execution, try_number, usage)
 
     async def _close(self, name: str) -> TrialUsage:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tbeval.runs.logs import run_log
+from tbeval.runs.logs import forget_loggers, run_log
 
 
 def test_it_takes_any_text_and_only_while_it_lasts(tmp_path: Path) -> None:
@@ -27,3 +27,17 @@ def test_a_full_disk_puts_no_text_on_the_screen(
         logging.getLogger("tbeval.x").warning("the model's own words")
     said = capsys.readouterr()
     assert said.out + said.err == ""
+
+
+def test_the_loggers_of_a_trial_are_forgotten_and_no_others() -> None:
+    known = logging.Logger.manager.loggerDict
+    before = set(known)
+    for name in ("t.1.1-run", "t.1.1-run.harbor.agent", "t.1.2-run"):
+        logging.getLogger(f"forgetting.{name}")
+    forget_loggers("t.1.1-run")
+    assert not [name for name in known if "t.1.1-run" in name]
+    assert "forgetting.t.1.2-run" in known
+    forget_loggers("t.1.2-run")
+    assert set(known) == before
+    assert logging.getLogger("forgetting.t.1.1-run.harbor").isEnabledFor(logging.ERROR)
+    forget_loggers("t.1.1-run")
