@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from tbeval.models.endpoint import Endpoint
-from tbeval.models.gateway import Gateway, read_record, server
+from tbeval.models.gateway import Gateway, inbound, read_record
 from tbeval.models.gateway.request import call_seed
 from tbeval.models.gateway.upstream import TRIES_ALONE
 from tbeval.models.markers import BUDGET_MARKER, ENDPOINT_MARKER, REFUSED_MARKER, budget_hit
@@ -322,7 +322,7 @@ async def test_a_storm_of_429_is_waited_out_together(setting: Opener) -> None:
 async def test_a_stream_that_stalls_is_asked_for_again(
     setting: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tbeval.models.gateway.upstream.STALL_SEC", 0.3)
+    monkeypatch.setattr("tbeval.models.gateway.body.STALL_SEC", 0.3)
     stalled = Reply("once upon a time", stall_after=60)
     async with setting(failing(1, stalled), idle_sec=60) as s:
         base = s.open()
@@ -368,7 +368,7 @@ async def test_a_call_that_waits_alone_when_its_time_is_over_is_told_apart(setti
 async def test_a_request_beyond_measure_is_refused(
     setting: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "LARGEST_REQUEST", 1000)
+    monkeypatch.setattr(inbound, "LARGEST_REQUEST", 1000)
     async with setting() as s:
         base = s.open()
         status, answer = await s.post(base, padding="x" * 1000)
@@ -492,7 +492,7 @@ async def test_stream_passes_with_the_usage_that_was_not_asked_for_taken_out(
 async def test_endless_reply_is_the_endpoints(
     setting: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tbeval.models.gateway.upstream.LARGEST_BODY", 2**20)
+    monkeypatch.setattr("tbeval.models.gateway.body.LARGEST_BODY", 2**20)
     async with setting(lambda _: Reply(endless=True)) as s:
         status, answer = await s.post(s.open(), stream=True)
         usage = await s.gateway.close_trial("t.1.1-r")
@@ -500,6 +500,24 @@ async def test_endless_reply_is_the_endpoints(
     assert status == 503
     assert "more than 1 MB" in answer["error"]["message"]
     assert usage.endpoint_failure
+
+
+async def test_64_endless_streams_at_once_hold_no_more_than_their_bound(
+    setting: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tbeval.models.gateway.body.LARGEST_TOGETHER", 2**20)
+    monkeypatch.setattr("tbeval.models.gateway.body.SHARE", 2**13)
+    large = Reply("x" * 99, endless=True)
+    async with setting(lambda r: Reply("y" * 2**12) if r.first == "small" else large) as s:
+        small = [{"role": "user", "content": "small"}]
+        bases = [s.open(f"t.{n}.1-r") for n in range(1, 65)]
+        calls = [asyncio.create_task(s.post(base, stream=True)) for base in bases]
+        await s.upstream.arrived(64)
+        beside = [await s.post(s.open(f"u.{n}.1-r"), messages=small) for n in range(3)]
+        done = [await call for call in calls]
+    assert {status for status, _ in done} == {503}
+    assert all("all answers together" in answer["error"]["message"] for _, answer in done)
+    assert {status for status, _ in beside} == {200}
 
 
 async def test_ten_megabytes_pass(setting: Opener) -> None:

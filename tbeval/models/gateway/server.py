@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,12 +11,20 @@ from types import TracebackType
 from typing import Any, Self
 
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tbeval.models.endpoint import Endpoint
+from tbeval.models.gateway.body import Memory
 from tbeval.models.gateway.entry import refused_entry
+from tbeval.models.gateway.inbound import (
+    LARGEST_REQUEST,
+    TooLargeError,
+    disconnected,
+    error,
+    json_object,
+)
 from tbeval.models.gateway.listen import serving
 from tbeval.models.gateway.record import SUFFIX, RecordWriter
 from tbeval.models.gateway.replicas import Replicas
@@ -32,8 +39,6 @@ PATIENCE_SEC = 600.0
 IDLE_SEC = 1800.0
 #: Longest call: a server that goes on for ever does not send a model's answer.
 LONGEST_CALL_SEC = 3600.0
-#: A request beyond this is no conversation; an agent gone wild must not fill this process's memory.
-LARGEST_REQUEST = 64 * 2**20
 _TRIAL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _CLIENT_GONE = 499  # nobody reads it
 
@@ -85,6 +90,7 @@ class Gateway:
         self._patience_sec = patience_sec
         self._idle_sec = idle_sec
         self._trials: dict[str, Trial] = {}
+        self._memory = Memory()
 
     async def __aenter__(self) -> Self:
         self._record_dir.mkdir(parents=True, exist_ok=True)
@@ -115,6 +121,7 @@ class Gateway:
             run_seed=self._run_seed,
             concurrency=self._concurrency,
             patience_sec=self._patience_sec,
+            memory=self._memory,
         )
 
     @property
@@ -205,7 +212,7 @@ class Gateway:
             trial = self._trials.get(request.path_params["trial"])
             token = request.path_params["token"]
             if trial is None or not secrets.compare_digest(token.encode(), trial.token.encode()):
-                return _error(404, "not found")
+                return error(404, "not found")
             return await handler(trial, request)
 
         return handle
@@ -230,20 +237,20 @@ class Gateway:
     async def _complete(self, trial: Trial, request: Request) -> Response:
         path = request.url.path.rpartition("/v1/")[2]
         try:
-            body = await _json_object(request)
-        except _TooLargeError:
+            body = await json_object(request)
+        except TooLargeError:
             reason = f"the request is larger than {LARGEST_REQUEST >> 20} MB"
             trial.bad_requests += 1
             trial.write(refused_entry(trial.calls, path, 413, reason))
-            return _error(413, reason)
+            return error(413, reason)
         if body is None:
-            return _error(400, "the request is not a JSON object")
+            return error(400, "the request is not a JSON object")
         if (ended := _ended(trial)) is not None:
             return ended
         try:
             answer = await self._until_gone(trial, request, path, body)
-        except EndpointFailedError as error:
-            return _error(503, f"{ENDPOINT_MARKER} {error}")
+        except EndpointFailedError as failure:
+            return error(503, f"{ENDPOINT_MARKER} {failure}")
         if answer is None:
             return _ended(trial) or Response(status_code=_CLIENT_GONE)
         return Response(
@@ -257,7 +264,7 @@ class Gateway:
     ) -> Answer | None:
         """The answer, or None if the trial was refused or its agent went away meanwhile."""
         call = asyncio.create_task(self._replicas[trial.replica].call(trial, path, body))
-        gone = asyncio.create_task(_disconnected(request))
+        gone = asyncio.create_task(disconnected(request))
         trial.running.add(call)
         try:
             await asyncio.wait({call, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -270,35 +277,16 @@ class Gateway:
         return None if call.cancelled() else call.result()
 
 
-class _TooLargeError(Exception):
-    """A request that no conversation with a model is."""
-
-
-async def _json_object(request: Request) -> dict[str, Any] | None:
-    parts: list[bytes] = []
-    size = 0
-    try:
-        async for part in request.stream():
-            size += len(part)
-            if size > LARGEST_REQUEST:
-                raise _TooLargeError
-            parts.append(part)
-        body = json.loads(b"".join(parts))
-    except (ValueError, RecursionError, ClientDisconnect):
-        return None
-    return body if isinstance(body, dict) else None
-
-
 def _ended(trial: Trial) -> Response | None:
     """The answer to a trial that may not go on, or None if it may."""
     if trial.refused:
-        return _error(401, f"{REFUSED_MARKER} the trial is over")
+        return error(401, f"{REFUSED_MARKER} the trial is over")
     if trial.endpoint_failure:
-        return _error(503, f"{ENDPOINT_MARKER} {trial.endpoint_failure}")
+        return error(503, f"{ENDPOINT_MARKER} {trial.endpoint_failure}")
     spent = trial.spent()
     if spent is not None:
         trial.budget_hit = spent
-        return _error(401, f"{BUDGET_MARKER} {spent}")
+        return error(401, f"{BUDGET_MARKER} {spent}")
     return None
 
 
@@ -309,13 +297,3 @@ def _as_asked(answer: Answer, agent_body: dict[str, Any]) -> Answer:
     if not agent_body.get("stream") or asked or answer.status != 200:  # noqa: PLR2004 - HTTP's OK
         return answer
     return replace(answer, body=without_usage_event(answer.body))
-
-
-def _error(status: int, message: str) -> Response:
-    error = {"message": message, "type": "tbeval", "code": status}
-    return JSONResponse({"error": error}, status)
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

@@ -12,14 +12,13 @@ from typing import Any
 import aiohttp
 
 from tbeval.models.endpoint import Endpoint
+from tbeval.models.gateway.body import Memory, TooMuchError, read_body
 from tbeval.models.gateway.entry import Call, Entry
 from tbeval.models.gateway.health import Health, Ticket, backoff
 from tbeval.models.gateway.reply import BadReplyError, Reply, read_reply, read_stream, shown
 from tbeval.models.gateway.request import call_seed, prompt_bytes, upstream_body
 from tbeval.models.gateway.trial import Trial
 
-#: A body beyond this is no model's answer.
-LARGEST_BODY = 64 * 2**20
 #: How often a call whose own request fails is tried while the endpoint answers others.
 TRIES_ALONE = 5
 _RECORDED_BAD_BODY = 2**20  # bytes of a reply that could not be read
@@ -29,9 +28,6 @@ _AGENTS_FAULT = frozenset({400, 413, 422})
 #: its model, behind a proxy that fails, or asked with a key that was revoked meanwhile.
 _OF_THE_REQUEST = frozenset({408, 425, 500})
 _PING_SEC = 120.0
-#: Longest silence after an answer has begun: it comes in one piece, or token by token; engines that
-#: run out of cache may set a stream aside for a while.
-STALL_SEC = 300.0
 
 
 class EndpointFailedError(Exception):
@@ -92,12 +88,14 @@ class Upstream:
         run_seed: int,
         concurrency: int | None,
         patience_sec: float,
+        memory: Memory,
     ) -> None:
         self.health = Health()
         self._endpoint = endpoint
         self._session = session
         self._run_seed = run_seed
         self._patience_sec = patience_sec
+        self._memory = memory
         self._slots = asyncio.Semaphore(concurrency) if concurrency else None
 
     @property
@@ -241,9 +239,11 @@ class Upstream:
         try:
             async with self._session.post(url, json=call.body, allow_redirects=False) as response:
                 entry.status = response.status
-                body = self._endpoint.scrub(await _read(response))
+                body = self._endpoint.scrub(await read_body(response, self._memory))
                 entry.response = body[:_RECORDED_BAD_BODY].decode(errors="replace")
                 retry_after = _retry_after(response.headers.get("Retry-After"))
+        except TooMuchError as error:
+            raise EndpointFailedError(f"{url}: {error}") from error
         except TimeoutError as error:
             raise _TryFailedError(
                 f"{url}: no answer in time ({type(error).__name__})", down=True, hung=True
@@ -273,22 +273,6 @@ class Upstream:
 
     def _write(self, trial: Trial, entry: Entry) -> None:
         trial.write(self._endpoint.scrub(entry.line()))
-
-
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    clock = asyncio.get_running_loop().time
-    async with asyncio.timeout(None) as stall:
-        async for part in response.content.iter_any():
-            stall.reschedule(clock() + STALL_SEC)
-            size += len(part)
-            if size > LARGEST_BODY:
-                raise EndpointFailedError(
-                    f"{response.url}: an answer of more than {LARGEST_BODY // 2**20} MB"
-                )
-            parts.append(part)
-    return b"".join(parts)
 
 
 def _retry_after(header: str | None) -> float | None:
