@@ -221,7 +221,7 @@ def _silence(usage: TrialUsage, agent: AgentReport | None) -> str:
 
 
 def _may_hang(usage: TrialUsage, agent: AgentReport | None) -> bool:
-    """Whether time ran out while a call waited, and nobody else was answered meanwhile."""
+    """Whether time ran out while a call waited, and nobody had been answered for long."""
     timed_out = agent is not None and agent.stop_reason is StopReason.TIME_LIMIT
     return timed_out and usage.unanswered_seconds > 0
 

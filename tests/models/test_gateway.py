@@ -345,20 +345,24 @@ async def test_replies_cut_off_for_ever_end_with_the_budget(setting: Opener) -> 
     assert (usage.finish_reasons, usage.budget_hit) == ({"length": 3}, "output tokens")
 
 
-async def test_a_call_that_waits_alone_when_its_time_is_over_is_told_apart(setting: Opener) -> None:
+async def test_a_call_that_waits_alone_when_its_time_is_over_is_told_apart(
+    setting: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     silent = Reply(delay_sec=60)
     async with setting(lambda r: silent if r.first == "hangs" else Reply()) as s:
         alone, other = s.open("alone.1.1-r"), s.open("other.1.1-r")
-        for busy in (False, True):
+        for others, alive_sec in ((False, 60), (True, 60), (True, 0)):
+            monkeypatch.setattr("tbeval.models.gateway.upstream.ALIVE_SEC", alive_sec)
             messages = [{"role": "user", "content": "hangs"}]
             call = asyncio.create_task(s.post(alone, messages=messages))
-            await s.upstream.arrived(1 + busy)
-            if busy:
+            await s.upstream.arrived(len(s.upstream.requests) + 1)
+            if others:
                 await s.post(other)
             call.cancel()
             await asyncio.wait({call})
             await until(lambda: s.upstream.answering == 0)
-            assert (s.gateway.usage("alone.1.1-r").unanswered_seconds > 0) is not busy
+            answered = others and alive_sec > 0  # the last round: it was, and then nobody was
+            assert (s.gateway.usage("alone.1.1-r").unanswered_seconds == 0) is answered
         assert await s.gateway.ping(s.upstream.base_url) == ""
         s.upstream.script = lambda _: Reply("no", status=503)
         assert "HTTP 503" in await s.gateway.ping(s.upstream.base_url)

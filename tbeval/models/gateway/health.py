@@ -46,11 +46,13 @@ class Health:
         down_since: By the monotonic clock; None while it is up.
         reason: Of the last failure that told that it is down.
         successes: Of all calls, ever. It tells a call whether only its own request fails.
+        last_success: By the monotonic clock.
     """
 
     down_since: float | None = None
     reason: str = ""
     successes: int = 0
+    last_success: float = 0.0
     _failures: int = 0
     _next_probe: float = 0.0
     _recovered: asyncio.Event = field(default_factory=asyncio.Event)
@@ -91,6 +93,7 @@ class Health:
     def succeeded(self, ticket: Ticket) -> None:
         """A call was answered: an endpoint that was down is up, unless the call is older."""
         self.successes += 1
+        self.last_success = time.monotonic()
         if self.down_since is not None and ticket.began >= self.down_since:
             self.give_another_chance()
 

@@ -145,6 +145,8 @@ def without_usage_event(body: bytes) -> bytes:
 
 
 def _only_usage(block: bytes) -> bool:
+    if b'"usage"' not in block:
+        return False  # most of them: parsing each again would cost as much as reading did
     for data in _events(block):
         event = json.loads(data)
         return bool(event.get("usage")) and not event.get("choices")

@@ -38,8 +38,8 @@ class TrialUsage:
         calls_without_usage: Answers in which the server told no tokens; they count 0.
         record_failure: Why the record is not complete (disk full); empty if it is.
         replica: The address that its calls went to, all of them.
-        unanswered_seconds: For how long its last call had waited when it was ended, if that
-            endpoint answered no call of anybody meanwhile; else 0.
+        unanswered_seconds: For how long its endpoint had answered nobody when its last call was
+            ended; 0 if it answered somebody after that had begun, and not long before its end.
         last_call_ended: By the monotonic clock; None if there was none.
     """
 

@@ -28,6 +28,8 @@ _AGENTS_FAULT = frozenset({400, 413, 422})
 #: its model, behind a proxy that fails, or asked with a key that was revoked meanwhile.
 _OF_THE_REQUEST = frozenset({408, 425, 500})
 _PING_SEC = 120.0
+#: An endpoint that answered anybody within so many seconds does not hang.
+ALIVE_SEC = 60.0
 
 
 class EndpointFailedError(Exception):
@@ -142,8 +144,9 @@ class Upstream:
                     began = time.monotonic()
                     return await self._try(trial, call, ticket)
             except asyncio.CancelledError:
-                if self.health.successes == successes_at_first:
-                    trial.unanswered_seconds = time.monotonic() - began
+                silent = time.monotonic() - max(began, self.health.last_success)
+                if silent >= ALIVE_SEC or self.health.successes == successes_at_first:
+                    trial.unanswered_seconds = silent
                 raise
             except _TryFailedError as error:
                 now = time.monotonic()
