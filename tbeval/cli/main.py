@@ -21,6 +21,7 @@ _COMMANDS = {
     "checkpoints": "tbeval.cli.checkpoints",
     "serve": "tbeval.cli.serve",
     "doctor": "tbeval.cli.doctor",
+    "clean": "tbeval.cli.clean",
     "import": "tbeval.cli.import_",
     "export": "tbeval.cli.export",
 }

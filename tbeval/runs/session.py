@@ -1,7 +1,6 @@
 """One evaluation: begin the run or go on, keep the model served, run its cells, leave it whole."""
 
 import contextlib
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +8,8 @@ from tbeval.models.gateway import Gateway
 from tbeval.models.watch import IdentityWatch
 from tbeval.records.ledger import LedgerWriter, TrialRecord, repair_ledger
 from tbeval.records.run import write_run
+from tbeval.records.scratch import scratch_directory
+from tbeval.runs.cleaning import clean
 from tbeval.runs.concurrency import raise_file_limit
 from tbeval.runs.finding import Finding, Request
 from tbeval.runs.following import calls_at, following, longest_limits
@@ -24,7 +25,6 @@ from tbeval.runs.stopping import DOWN_SEC, interrupts, while_answering, while_sa
 from tbeval.runs.store import create_run, ledger_path
 from tbeval.runs.trial import Model, TrialRunner
 from tbeval.sandboxes.check import check_bubblewrap
-from tbeval.sandboxes.state import reap
 from tbeval.settings.base import SettingsError
 
 #: How long a trial waits for an endpoint that is down before it becomes unscored; by then the run
@@ -48,13 +48,13 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
     if request.preflight:
         subject = Subject(request.checkpoint, request.options, request.tasks, request.results_dir)
         await before_run(subject, listener)
-    reap()
+    clean()
     await check_bubblewrap()
     raise_file_limit(request.options.concurrency)
     if not request.checkpoint.model_copy(update={"agent": request.options.agent}).needs_model:
         return await _without_model(request, finding, listener)
-    with tempfile.TemporaryDirectory(prefix="tbeval-") as scratch:
-        server_log = Path(scratch) / "server.log"
+    with scratch_directory() as scratch:
+        server_log = scratch / "server.log"
         async with serving_replicas(request.checkpoint, server_log, listener) as served:
             told = served.identity.as_dict()
             directory = _directory(request, finding, told)

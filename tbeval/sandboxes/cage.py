@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 from typing import IO
 
+from tbeval.records.process import process_id
 from tbeval.records.sandbox import (
     SandboxDeath,
     SandboxDiedError,
@@ -112,7 +113,7 @@ class Cage:
         self._pidfd = os.pidfd_open(pid)
         pids = (self._process.pid, pid)
         self._record = self._record.model_copy(
-            update={"processes": tuple(state.process_id(each) for each in pids)}
+            update={"processes": tuple(process_id(each) for each in pids)}
         )
         state.update(self._record)
         for each in pids:

@@ -11,11 +11,14 @@ import random
 import signal
 import stat
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from tbeval.records.base import Record
+from tbeval.records.process import ProcessId, process_id
+from tbeval.records.process import pid_namespace as namespace_of_pids
 from tbeval.sandboxes import cgroups
 from tbeval.sandboxes.errors import SandboxStartError
 
@@ -30,18 +33,6 @@ _FIRST_UID, _UIDS = 1_900_000_000, 1_000_000
 _FIRST_SMALL_UID, _SMALL_UIDS = 60_600, 500
 
 
-class ProcessId(Record):
-    """A process, told apart from a later one with the same number by its start time."""
-
-    pid: int
-    started: int  # clock ticks since boot
-
-    @property
-    def alive(self) -> bool:
-        """Whether this very process still exists (a zombie does not count)."""
-        return _start_time(self.pid) == self.started
-
-
 class SandboxRecord(Record):
     """What one sandbox has on this machine."""
 
@@ -51,27 +42,6 @@ class SandboxRecord(Record):
     pid_namespace: int  # in which the numbers of its processes mean something
     cgroups: tuple[str, ...] = ()
     processes: tuple[ProcessId, ...] = ()
-
-
-def _start_time(pid: int) -> int | None:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    fields = text.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else int(fields[19])
-
-
-def process_id(pid: int) -> ProcessId:
-    """The identity of a live process.
-
-    Raises:
-        ProcessLookupError: There is no such process.
-    """
-    started = _start_time(pid)
-    if started is None:
-        raise ProcessLookupError(f"no process {pid}")
-    return ProcessId(pid=pid, started=started)
 
 
 def state_dir() -> Path:
@@ -104,10 +74,6 @@ def _records_dir() -> Path:
     return path
 
 
-def _pid_namespace() -> int:
-    return Path("/proc/self/ns/pid").stat().st_ino
-
-
 def _numbers() -> tuple[int, int]:
     """First number for sandboxes and how many there are, from the uids that this machine maps."""
     for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines():
@@ -129,7 +95,7 @@ def claim(run_id: str) -> SandboxRecord:
     for _ in range(_TRIES):
         number = first + random.randrange(count)  # noqa: S311 - it need only be free
         record = SandboxRecord(
-            number=number, owner=owner, run_id=run_id, pid_namespace=_pid_namespace()
+            number=number, owner=owner, run_id=run_id, pid_namespace=namespace_of_pids()
         )
         try:
             with _path(directory, number).open("x", encoding="utf-8") as file:
@@ -157,13 +123,8 @@ def _path(directory: Path, number: int) -> Path:
     return directory / f"{number}.json"
 
 
-def reap() -> int:
-    """Remove what sandboxes of dead harness processes left: their processes and cgroups.
-
-    Returns:
-        How many sandboxes were removed.
-    """
-    reaped = 0
+def orphans() -> Iterator[SandboxRecord]:
+    """The sandboxes of dead harness processes."""
     for path in sorted(_records_dir().glob("*.json")):
         try:
             record = SandboxRecord.model_validate(json.loads(path.read_bytes()))
@@ -171,16 +132,25 @@ def reap() -> int:
             continue  # its owner released it just now
         except (ValueError, ValidationError):
             continue  # being written by its owner, or by another version
-        if record.owner.alive or record.pid_namespace != _pid_namespace():
-            continue
-        for process in record.processes:
-            if process.alive:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(process.pid, signal.SIGKILL)
-        if _remove_groups(record.cgroups):
-            path.unlink(missing_ok=True)
-            reaped += 1
-    return reaped
+        if not record.owner.alive and record.pid_namespace == namespace_of_pids():
+            yield record
+
+
+def remove(record: SandboxRecord) -> bool:
+    """Remove what an orphan left: its processes and cgroups. Tells whether all of it is gone."""
+    for process in record.processes:
+        if process.alive:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process.pid, signal.SIGKILL)
+    gone = _remove_groups(record.cgroups)
+    if gone:
+        release(record)
+    return gone
+
+
+def reap() -> int:
+    """Remove all orphans; returns how many."""
+    return sum(remove(record) for record in orphans())
 
 
 def _remove_groups(groups: tuple[str, ...]) -> bool:

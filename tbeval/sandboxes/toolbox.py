@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
+from tbeval.records.process import ProcessId, process_id
 from tbeval.sandboxes.errors import SandboxStartError
 from tbeval.sandboxes.rootfs import TOOLBOX_MOUNT
-from tbeval.sandboxes.state import ProcessId, process_id, state_dir
+from tbeval.sandboxes.state import state_dir
 
 _PYTHON = "/usr/bin/python3"
 _OLDEST = (3, 11)

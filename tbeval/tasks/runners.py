@@ -2,13 +2,13 @@
 
 import asyncio
 import shlex
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tbeval.records.sandbox import RunsPrivately
+from tbeval.records.scratch import scratch_directory
 
 _KEPT = 512 * 1024  # bytes of output kept from either end, where it is written to a file
 
@@ -104,9 +104,9 @@ async def run_in_the_open(
         " mv -f both output; fi"
     )
     await _root(environment, both_ends)
-    with tempfile.TemporaryDirectory(prefix="tbeval-reports-") as temporary:
+    with scratch_directory() as temporary:
         await environment.download_dir(source_dir=private_dir, target_dir=temporary)
-        files = await asyncio.to_thread(_read_files, Path(temporary))
+        files = await asyncio.to_thread(_read_files, temporary)
     return Execution(
         exit_code=exit_code,
         output=files.get("output", b""),

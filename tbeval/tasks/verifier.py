@@ -7,7 +7,6 @@ import asyncio
 import secrets
 import shlex
 import shutil
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +20,7 @@ from tbeval.records.sandbox import (
     RunsPrivately,
     SandboxDiedError,
 )
+from tbeval.records.scratch import scratch_directory
 from tbeval.records.verdict import VerifierReport, VerifierStatus
 from tbeval.tasks.judge import judge
 from tbeval.tasks.reports import (
@@ -133,8 +133,8 @@ class ReportVerifier(Verifier):
     async def _report(self) -> VerifierReport:
         began = time.monotonic()
         try:
-            with tempfile.TemporaryDirectory(prefix="tbeval-verifier-") as temporary:
-                return await self._run(Path(temporary))
+            with scratch_directory() as temporary:
+                return await self._run(temporary)
         except Exception as error:
             status = self._blame(error)
             message = f"{type(error).__name__}: {error}"[:1000]

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from tbeval.records.process import process_id
 from tbeval.sandboxes import cgroups as groups
 from tbeval.sandboxes import check, limits, programs, rootfs, state, toolbox, transfer
 from tbeval.sandboxes.entering import split_environment
@@ -121,15 +122,15 @@ def test_reaping_touches_only_what_dead_runs_left(
     monkeypatch.setenv(state.STATE_DIR_VARIABLE, str(tmp_path))
     mine = state.claim("mine")
     with subprocess.Popen(["sleep", "60"]) as left, subprocess.Popen(["sleep", "60"]) as other:
-        stays = state.process_id(other.pid)
-        dead = state.process_id(os.getpid()).model_copy(update={"started": 1})
+        stays = process_id(other.pid)
+        dead = process_id(os.getpid()).model_copy(update={"started": 1})
         group = tmp_path / "group"
         group.mkdir()
         orphan = state.claim("theirs").model_copy(
             update={
                 "owner": dead,
                 "processes": (
-                    state.process_id(left.pid),
+                    process_id(left.pid),
                     stays.model_copy(update={"started": stays.started - 1}),  # a number used again
                 ),
                 "cgroups": (str(group),),

@@ -1,12 +1,11 @@
 """All checks in order: the machine, its sandboxes, the model."""
 
-import tempfile
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 from tbeval.models.endpoint import EndpointError
 from tbeval.records.ledger import TrialRecord
+from tbeval.records.scratch import scratch_directory
 from tbeval.runs.events import RunListener
 from tbeval.runs.preflight.finding import Finding, Served, Subject, found
 from tbeval.runs.preflight.machine import MACHINE_CHECKS
@@ -40,8 +39,8 @@ async def examine(subject: Subject, report: Report) -> None:
 
 async def _examine_model(subject: Subject, checkpoint: Checkpoint, report: Report) -> None:
     async with AsyncExitStack() as stack:
-        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="tbeval-"))
-        log = Path(scratch) / "server.log"
+        scratch = stack.enter_context(scratch_directory())
+        log = scratch / "server.log"
         try:
             replicas = serving_replicas(checkpoint, log, _Silent())
             model = await stack.enter_async_context(replicas)
