@@ -140,7 +140,7 @@ def test_pytest_gets_quoted_words_whole(workshop: Workshop) -> None:
     assert workshop.calls == [pytest, pytest + typed]
 
 
-@pytest.mark.parametrize("target", ["report", "compare", "gate", "bench"])
+@pytest.mark.parametrize("target", ["report", "compare", "gate"])
 def test_what_comes_later_says_so(workshop: Workshop, target: str) -> None:
     done = workshop.make(target)
     assert done.returncode == 2
