@@ -133,7 +133,7 @@ make_venv() {
             die "$python cannot make virtual environments: install python3-venv (sudo apt-get install python3-venv), virtualenv or uv."
         fi
     elif [[ -n ${PYTHON:-} ]]; then
-        die "PYTHON=$PYTHON is no Python >= 3.12 that runs here."
+        die "PYTHON=$PYTHON is no Python >= 3.12 that runs here: name a program, such as python3.12 or /path/to/python3.12."
     elif has uv; then
         say "setup: no Python >= 3.12 found; asking uv for one"
         uv venv --quiet --seed --python 3.12 "$VENV"

@@ -26,6 +26,7 @@ _EXPECTED = {
     "model_type": "a table of keys and values",
     "tuple_type": "a list in [brackets]",
     "list_type": "a list in [brackets]",
+    "too_short": "a list of at least one",
     "string_pattern_mismatch": "of letters, digits, dots, dashes and underscores",
 }
 _KEY_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "openai_api_key"})

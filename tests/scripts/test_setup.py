@@ -144,7 +144,10 @@ def test_an_environment_whose_python_is_gone_is_made_anew(workshop: Workshop) ->
 def test_no_python_is_one_sentence(workshop: Workshop) -> None:
     done = workshop.set_up(FITS="1")
     assert done.returncode == 1
-    assert done.stderr == f"setup: PYTHON={workshop.python} is no Python >= 3.12 that runs here.\n"
+    assert done.stderr == (
+        f"setup: PYTHON={workshop.python} is no Python >= 3.12 that runs here: name a program, such "
+        "as python3.12 or /path/to/python3.12.\n"
+    )
 
 
 def test_no_python_anywhere_is_one_sentence_too(workshop: Workshop) -> None:

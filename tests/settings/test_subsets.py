@@ -61,7 +61,7 @@ def test_a_path_that_leads_nowhere_is_named(own: Path) -> None:
     [
         ('tasks = ["a",\n"b",\n"a"]\n[source]', r"line 3: task a stands in the list twice"),
         ('tasks = ["a",\n"../b"]\n[source]', r"line 2: a task id is made of letters"),
-        ("tasks = []\n[source]", r"line 1: tasks is \[\]; it should have at least 1 item"),
+        ("tasks = []\n[source]", r"line 1: tasks is \[\]; it should be a list of at least one"),
         ('tasks = ["a"]', r'the key "source" is missing'),
         ('name = "x"\ntasks = ["a"]\n[source]', r'line 1: name is "x" but the file is mine\.toml'),
         ('tasks = ["a"]\nfile = "y"\n[source]', r'line 2: unknown key "file"'),

@@ -7,7 +7,7 @@ from typing import Any
 
 from tbeval.records.outcome import Outcome, StopReason
 from tbeval.records.verdict import TestCounts
-from tbeval.results.importing.files import ResultFile, read_object
+from tbeval.results.importing.files import ResultFile, is_in_run_of_ours, read_object
 from tbeval.results.importing.foreign import (
     ForeignTrial,
     Oddities,
@@ -125,7 +125,7 @@ def unfinished(root: Path, finished: frozenset[Path], oddities: Oddities) -> Ite
         return
     for path in sorted(root.rglob("config.json")):
         directory = path.parent
-        if directory in finished:
+        if directory in finished or is_in_run_of_ours(path, root):
             continue
         config = read_object(path, oddities)
         if config is None or "trial_name" not in config or "task" not in config:

@@ -120,6 +120,10 @@ def test_a_run_of_tbeval_and_a_mixture_are_refused(tmp_path: Path) -> None:
     run = write_made_up(tmp_path, make_run(["a"], 1), [make_trial("a", 1, "solved")])
     with pytest.raises(SettingsError, match="is a run of tbeval"):
         read_foreign(run, "c")
+    trial = write(run / "trials", "a__1", {"reward": 1})
+    (trial / "config.json").write_text('{"trial_name": "a__1", "task": {"path": "a"}}')
+    with pytest.raises(SettingsError, match=r"holds no result.*a run of tbeval itself"):
+        read_foreign(tmp_path, "c")
     write(tmp_path / "both", "a__1", {"reward": 1})
     entry = {"task_id": "a", "is_resolved": True, "trial_name": "a.1-of-1"}
     (tmp_path / "both" / "results.json").write_text(json.dumps(entry))
