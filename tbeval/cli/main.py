@@ -24,6 +24,7 @@ _COMMANDS = {
     "clean": "tbeval.cli.clean",
     "import": "tbeval.cli.import_",
     "export": "tbeval.cli.export",
+    "freeze": "tbeval.cli.freeze",
 }
 
 #: Commands that are announced but not there yet: they say so and exit with 2.

@@ -145,8 +145,8 @@ def test_no_python_is_one_sentence(workshop: Workshop) -> None:
     done = workshop.set_up(FITS="1")
     assert done.returncode == 1
     assert done.stderr == (
-        f"setup: PYTHON={workshop.python} is no Python >= 3.12 that runs here: name a program, such "
-        "as python3.12 or /path/to/python3.12.\n"
+        f"setup: PYTHON={workshop.python} is no Python >= 3.12 that runs here: name a program, "
+        "such as python3.12 or /path/to/python3.12.\n"
     )
 
 
