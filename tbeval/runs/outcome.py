@@ -1,6 +1,5 @@
 """From what the parts of a trial reported to its outcome: one pure decision."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from tbeval.records.agent_report import AgentReport
@@ -36,7 +35,7 @@ class Evidence:
         agent: None if the agent never started.
         verifier: None if the verifier never ran.
         sandbox: None if the sandbox never came to be.
-        verifies_in_time: Whether this host has verified this task within its limit before; asked
+        verifies_in_time: Whether this host has verified this task within its limit before; matters
             only when the verifier ran out of time.
     """
 
@@ -48,7 +47,7 @@ class Evidence:
     agent: AgentReport | None = None
     verifier: VerifierReport | None = None
     sandbox: SandboxReport | None = None
-    verifies_in_time: Callable[[], bool] = lambda: False
+    verifies_in_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ def _verdict(evidence: Evidence) -> Decision:
             return Decision(outcome)
         case VerifierStatus.KILLED:
             return Decision(Outcome.UNSOLVED, "VerifierKilled", report.message)
-        case VerifierStatus.TIMEOUT if evidence.verifies_in_time():
+        case VerifierStatus.TIMEOUT if evidence.verifies_in_time:
             return Decision(Outcome.UNSOLVED, "VerifierTimeout", report.message)
         case VerifierStatus.SANDBOX:
             return Decision(Outcome.SANDBOX, "SandboxDied", report.message)

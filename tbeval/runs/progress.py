@@ -1,10 +1,12 @@
 """Progress for people: a live table on a terminal, plain lines in a log."""
 
+import contextlib
 import logging
+import os
 import time
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import Self, override
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -105,6 +107,9 @@ class PlainProgress:
         """Print a sentence."""
         self._say(sentence)
 
+    def abandon(self) -> None:
+        """Leave the output as it was found: the process ends at once. Takes no lock."""
+
     def _say(self, sentence: str) -> None:
         try:
             self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
@@ -132,6 +137,12 @@ class LiveProgress(PlainProgress):
         traceback: TracebackType | None,
     ) -> None:
         self._live.stop()
+
+    @override
+    def abandon(self) -> None:
+        """Show the cursor again, past rich: whoever draws now may hold its lock."""
+        with contextlib.suppress(OSError, ValueError):  # no terminal any more
+            os.write(self._console.file.fileno(), b"\x1b[?25h\n")
 
     def trial_started(self, trial_id: str, task: str, attempt: int, try_number: int) -> None:
         """Add the trial to the table."""

@@ -21,7 +21,13 @@ from tbeval.runs.preflight import Subject, before_run
 from tbeval.runs.progress import PlainProgress
 from tbeval.runs.scheduler import Scheduler
 from tbeval.runs.serving import serving_replicas
-from tbeval.runs.stopping import DOWN_SEC, interrupts, while_answering, while_same_model
+from tbeval.runs.stopping import (
+    DOWN_SEC,
+    Interrupts,
+    interrupts,
+    while_answering,
+    while_same_model,
+)
 from tbeval.runs.store import create_run, ledger_path
 from tbeval.runs.trial import Model, TrialRunner
 from tbeval.sandboxes.check import check_bubblewrap
@@ -38,13 +44,21 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
     """Run the open cells of a finding; returns the run's directory.
 
     An interrupt (SIGINT, SIGTERM) ends running trials as cancelled and returns early; a second
-    one ends the process at once.
+    one ends the process at once. One that comes before the trials begin ends the evaluation.
 
     Raises:
         ModelChangedError: The endpoint serves another model than before.
         SettingsError: The endpoint, the sandbox or the run's lock is not available.
         OSError: The disk is full; everything before is intact.
+        KeyboardInterrupt: An interrupt came before the trials began; nothing is left behind.
     """
+    with interrupts(listener, listener.abandon) as stop:
+        return await _evaluate(request, finding, listener, stop)
+
+
+async def _evaluate(
+    request: Request, finding: Finding, listener: PlainProgress, stop: Interrupts
+) -> Path:
     if request.preflight:
         subject = Subject(request.checkpoint, request.options, request.tasks, request.results_dir)
         await before_run(subject, listener)
@@ -52,7 +66,7 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
     await check_bubblewrap()
     raise_file_limit(request.options.concurrency)
     if not request.checkpoint.model_copy(update={"agent": request.options.agent}).needs_model:
-        return await _without_model(request, finding, listener)
+        return await _without_model(request, finding, listener, stop)
     with scratch_directory() as scratch:
         server_log = scratch / "server.log"
         async with serving_replicas(request.checkpoint, server_log, listener) as served:
@@ -72,15 +86,17 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
                     model = Model(gateway, name, window, watch)
                     scrub = served.endpoints[0].scrub_text
                     runner = _runner(request, finding, directory, model, scrub)
-                    await _run_cells(request, finding, runner, listener, lock)
+                    await _run_cells(request, finding, runner, listener, lock=lock, stop=stop)
     return directory
 
 
-async def _without_model(request: Request, finding: Finding, listener: PlainProgress) -> Path:
+async def _without_model(
+    request: Request, finding: Finding, listener: PlainProgress, stop: Interrupts
+) -> Path:
     directory = _directory(request, finding, {})
     with run_lock(directory, listener.note) as lock, run_log(directory):
         runner = _runner(request, finding, directory, None, lambda text: text)
-        await _run_cells(request, finding, runner, listener, lock)
+        await _run_cells(request, finding, runner, listener, lock=lock, stop=stop)
     return directory
 
 
@@ -131,7 +147,9 @@ async def _run_cells(
     finding: Finding,
     runner: TrialRunner,
     listener: PlainProgress,
+    *,
     lock: RunLock,
+    stop: Interrupts,
 ) -> None:
     directory = runner.directory
     if lock.taken_over:
@@ -167,12 +185,12 @@ async def _run_cells(
                 records=records,
                 forgiven=len(records) if request.retry_unscored else 0,
             )
-            with interrupts(scheduler, listener):
-                async with contextlib.AsyncExitStack() as watchers:
-                    if runner.model is not None:
-                        for watcher in (
-                            while_same_model(runner.model.watch, scheduler),
-                            while_answering(runner.model.gateway, scheduler, listener),
-                        ):
-                            await watchers.enter_async_context(watcher)
-                    await scheduler.run(finding.cells, request.options.concurrency)
+            stop.scheduler = scheduler
+            async with contextlib.AsyncExitStack() as watchers:
+                if runner.model is not None:
+                    for watcher in (
+                        while_same_model(runner.model.watch, scheduler),
+                        while_answering(runner.model.gateway, scheduler, listener),
+                    ):
+                        await watchers.enter_async_context(watcher)
+                await scheduler.run(finding.cells, request.options.concurrency)

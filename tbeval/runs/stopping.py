@@ -3,8 +3,9 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tbeval.models.endpoint import EndpointError
@@ -33,25 +34,53 @@ class Availability(Protocol):
         ...
 
 
+@dataclass
+class Interrupts:
+    """What an interrupt does: before there is a scheduler, it ends the whole evaluation.
+
+    Attributes:
+        scheduler: To be stopped in order, once it runs.
+    """
+
+    scheduler: Scheduler | None = None
+
+
 @contextmanager
-def interrupts(scheduler: Scheduler, listener: RunListener) -> Iterator[None]:
-    """First interrupt: stop in order. Second: at once; the sandboxes die with this process."""
+def interrupts(
+    listener: RunListener, before_exit: Callable[[], None] = lambda: None
+) -> Iterator[Interrupts]:
+    """First interrupt: stop in order. Second: at once; the sandboxes die with this process.
+
+    Args:
+        listener: Told of the first one.
+        before_exit: Puts the terminal right when the process ends at once; must not wait.
+    """
     loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    interrupts = Interrupts()
     interrupted = False
 
     def interrupt() -> None:
         nonlocal interrupted
         if interrupted:
+            before_exit()
             os._exit(130)
         interrupted = True
-        listener.note("stopping: running trials end as cancelled (again to stop at once)")
-        scheduler.stop()
+        if interrupts.scheduler is not None:
+            listener.note("stopping: running trials end as cancelled (again to stop at once)")
+            interrupts.scheduler.stop()
+        elif task is not None:
+            task.cancel()
 
     for number in signals:
         loop.add_signal_handler(number, interrupt)
     try:
-        yield
+        yield interrupts
+    except asyncio.CancelledError:
+        if interrupted:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         for number in signals:
             loop.remove_signal_handler(number)

@@ -27,6 +27,7 @@ from tbeval.records.ledger import TrialRecord
 from tbeval.records.outcome import StopReason
 from tbeval.records.sandbox import ReportsSandbox, SandboxReport
 from tbeval.records.verdict import VerifierReport, VerifierStatus
+from tbeval.runs.harbor_trial import create_trial
 from tbeval.runs.logs import forget_loggers
 from tbeval.runs.outcome import Decision, Evidence, Failure, decide
 from tbeval.runs.phases import PhaseClock
@@ -111,6 +112,7 @@ class TrialRunner:
             execution.failure = execution.failure or Failure(type(error).__name__, str(error))
         usage = await self._close(name)
         await self._confirm(execution, usage)
+        await self._look_back(execution)
         forget_loggers(name)
         return self._record(execution, try_number, usage)
 
@@ -139,6 +141,20 @@ class TrialRunner:
             execution.cancelled = True
         execution.model_changed = watch.change
 
+    async def _look_back(self, execution: "_Execution") -> None:
+        """Ask earlier ledgers, which may be large, beside the other trials; only if it matters."""
+        report = execution.verifier_report
+        if report is None or report.status is not VerifierStatus.TIMEOUT:
+            return
+        task = execution.cell.task
+        limit = task.verifier_timeout_sec * self.options.time_multiplier
+        try:
+            execution.verifies_in_time = await asyncio.to_thread(
+                self.verifies_in_time, task.digest, limit
+            )
+        except asyncio.CancelledError:
+            execution.cancelled = True
+
     async def _ping(self, usage: TrialUsage) -> str:
         """What to say of an endpoint that let a trial's last call wait until its time was over."""
         assert self.model is not None  # noqa: S101 - for the type checker: there was a call
@@ -164,9 +180,7 @@ class TrialRunner:
                 agent=agent,
                 verifier=verifier,
                 sandbox=sandbox,
-                verifies_in_time=lambda: self.verifies_in_time(
-                    cell.task.digest, cell.task.verifier_timeout_sec * self.options.time_multiplier
-                ),
+                verifies_in_time=execution.verifies_in_time,
             )
         )
         scored = decision.outcome.scored
@@ -243,6 +257,7 @@ class _Execution:
     cancelled: bool = False
     model_changed: str = ""
     unconfirmed: str = ""
+    verifies_in_time: bool = False
     failure: Failure | None = None
     result: TrialResult | None = None
 
@@ -254,7 +269,7 @@ class _Execution:
         try:
             if (self.runner.directory / "trials" / self.name).exists():
                 raise FileExistsError(f"the trial directory {self.name} exists already")
-            self.trial = await Trial.create(self._config())
+            self.trial = await create_trial(self._config())
             self.created = True
             for event in TrialEvent:
                 self.trial.add_hook(event, self._on_event)

@@ -91,8 +91,8 @@ def test_a_verifier_without_a_verdict_is_unscored(status: VerifierStatus) -> Non
 def test_who_kills_or_stalls_the_verifier_does_not_gain() -> None:
     assert outcome(verifier=VerifierReport(status=VerifierStatus.KILLED)) is Outcome.UNSOLVED
     late = VerifierReport(status=VerifierStatus.TIMEOUT)
-    assert outcome(verifier=late, verifies_in_time=lambda: True) is Outcome.UNSOLVED
-    assert outcome(verifier=late, verifies_in_time=lambda: False) is Outcome.VERIFIER
+    assert outcome(verifier=late, verifies_in_time=True) is Outcome.UNSOLVED
+    assert outcome(verifier=late, verifies_in_time=False) is Outcome.VERIFIER
 
 
 def test_an_agent_of_ours_that_crashed_is_the_harness() -> None:

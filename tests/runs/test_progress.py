@@ -4,6 +4,10 @@ import os
 import subprocess
 import sys
 
+from rich.console import Console
+
+from tbeval.runs.progress import LiveProgress, Tally
+
 _RUN = """
 import sys
 from rich.console import Console
@@ -31,3 +35,19 @@ def test_a_run_goes_on_when_nobody_reads_its_output_any_more() -> None:
         os.close(writer)
     assert done.returncode == 0
     assert done.stderr.endswith("the run went on\n")
+
+
+def test_who_ends_at_once_leaves_the_cursor_visible() -> None:
+    ours, terminal = os.openpty()
+    try:
+        with os.fdopen(terminal, "w") as file:
+            console = Console(file=file, force_terminal=True)
+            live = LiveProgress(console, Tally(planned=1))
+            with live:
+                drawn = os.read(ours, 4096)
+                live.abandon()
+                after = os.read(ours, 4096)
+    finally:
+        os.close(ours)
+    assert b"\x1b[?25l" in drawn
+    assert b"\x1b[?25h" in after

@@ -77,10 +77,34 @@ async def test_each_interrupt_stops_in_order(tmp_path: Path, number: signal.Sign
     trials.release = asyncio.Event()
     with LedgerWriter(path) as writer:
         schedule, listener = scheduler(path, trials, writer)
-        with interrupts(schedule, listener):
+        with interrupts(listener) as stop:
+            stop.scheduler = schedule
             running = asyncio.create_task(schedule.run(plan_cells([make_task("a")], 2), 2))
             await trials.two_run.wait()
             os.kill(os.getpid(), number)
             await running
     assert [record.outcome for record in listener.ended] == [Outcome.CANCELLED] * 2
     assert "stopping" in listener.notes[0]
+
+
+async def test_a_second_interrupt_puts_the_terminal_right_and_ends_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[object] = []
+    ended = asyncio.Event()
+
+    def exit_at_once(code: int) -> None:
+        done.append(code)
+        ended.set()
+
+    monkeypatch.setattr(os, "_exit", exit_at_once)
+    with LedgerWriter(tmp_path / "ledger.jsonl") as writer:
+        schedule, listener = scheduler(tmp_path / "ledger.jsonl", Trials(), writer)
+        with interrupts(listener, lambda: done.append("terminal")) as stop:
+            stop.scheduler = schedule
+            os.kill(os.getpid(), signal.SIGINT)
+            while not listener.notes:  # noqa: ASYNC110 - the loop's handler runs in its next turn
+                await asyncio.sleep(0)
+            os.kill(os.getpid(), signal.SIGTERM)
+            await ended.wait()
+    assert done == ["terminal", 130]

@@ -55,6 +55,7 @@ class EndedTrial:
     """A trial of harbor's whose agent has stopped and whose verifier began."""
 
     stop_reason = StopReason.FINISHED
+    task = None
 
     @property
     def _result(self) -> object:
