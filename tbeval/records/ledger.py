@@ -70,6 +70,16 @@ class TrialRecord(Record):
         """The task and the attempt."""
         return self.task, self.attempt
 
+    @property
+    def command_seconds(self) -> float:
+        """The agent's time that went neither to the model nor to waiting while its clock stood.
+
+        Commands and screens, that is the sandbox, and the harness's own share: what grows when
+        the machine is busy.
+        """
+        agent = sum(phase.seconds for phase in self.phases if phase.name == "agent")
+        return max(0.0, agent - self.model_seconds - self.paused_seconds)
+
     def to_line(self) -> bytes:
         """The record as one line, newline included."""
         return self.model_dump_json(by_alias=True).encode() + b"\n"

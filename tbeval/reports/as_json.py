@@ -40,6 +40,9 @@ def as_json(summary: RunSummary) -> dict[str, Any]:
         "tokens_in": summary.tokens_in,
         "tokens_out": summary.tokens_out,
         "wall_sec": summary.wall_sec,
+        "model_sec": summary.model_sec,
+        "command_sec": summary.command_sec,
+        "time_limited": summary.time_limited,
         "per_task": [_row(row) for row in summary.rows],
     }
 

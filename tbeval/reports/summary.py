@@ -61,6 +61,9 @@ class RunSummary:
     tokens_in: int
     tokens_out: int
     wall_sec: float
+    model_sec: float  # all trials together: waiting for the model's answers
+    command_sec: float  # the rest of their agents' time: commands, screens, the harness itself
+    time_limited: int  # scored cells whose agent was ended by its time limit
 
     @property
     def planned(self) -> int:
@@ -131,6 +134,9 @@ def summarise_results(results: RunResults) -> RunSummary:
         tokens_in=results.tokens_in,
         tokens_out=results.tokens_out,
         wall_sec=results.wall_sec,
+        model_sec=sum(trial.model_seconds for trial in results.trials),
+        command_sec=sum(trial.command_seconds for trial in results.trials),
+        time_limited=sum(_time_limited(cell) for cell in results.cells),
     )
 
 
@@ -159,6 +165,10 @@ def _row(task: str, cells: "list[Cell]") -> TaskRow:
 
 def _stop_reason(cell: "Cell") -> str | None:
     return str(cell.trial.stop_reason) if cell.trial and cell.trial.stop_reason else None
+
+
+def _time_limited(cell: "Cell") -> bool:
+    return cell.score is not None and _stop_reason(cell) == "time limit"
 
 
 def _counts(words: Iterable[str | None]) -> Mapping[str, int]:

@@ -118,7 +118,12 @@ def test_wall_time_leaves_out_when_nothing_ran(directory: Path) -> None:
 
 def test_ends_are_counted_once_per_cell_a_retried_try_left_out(directory: Path) -> None:
     summary = summarise(directory)
-    assert summary.stop_reasons == {"finished": 5, "turn limit": 3, "sandbox died": 1}
+    assert summary.stop_reasons == {
+        "finished": 4,
+        "time limit": 1,
+        "turn limit": 3,
+        "sandbox died": 1,
+    }
     assert summary.limits_hit == {"memory": 1, "processes": 1}
     assert summary.tries == 14
 
@@ -166,3 +171,10 @@ def test_the_published_counts_give_the_published_figures(
     values = (summary.pass_at[1].value, summary.pass_at[3].value)
     assert values == pytest.approx(pass_at, abs=5e-5)
     assert (summary.pass_at_planned[1], summary.pass_at_planned[3]) == values
+
+
+def test_what_time_went_to_and_how_often_it_ran_out(directory: Path) -> None:
+    summary = summarise(directory)
+    assert summary.model_sec == 6.5
+    assert summary.command_sec == 100 - 6.5 - 1.5
+    assert summary.time_limited == 1
