@@ -89,10 +89,10 @@ def pair(base: Sequence[TaskCounts], other: Sequence[TaskCounts], metric: Metric
     """
     mine, theirs = _by_name(base), _by_name(other)
     found = [
-        (mine[name], theirs[name], before, after)
+        (mine[name], theirs[name], one, two)
         for name in sorted(mine.keys() & theirs.keys())
-        if (before := metric.of(mine[name])) is not None
-        and (after := metric.of(theirs[name])) is not None
+        if (one := metric.of(mine[name])) is not None
+        and (two := metric.of(theirs[name])) is not None
     ]
     if not found:
         raise ValueError(f"no task has {metric} in both checkpoints")

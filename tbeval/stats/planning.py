@@ -1,6 +1,7 @@
 """How much a design can see: spread of the tasks, power, attempts needed."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,10 @@ from scipy.stats import beta, norm
 
 from tbeval.stats.counts import TaskCounts
 from tbeval.stats.exact import Array, sign_flip
+
+ALPHA = 0.05
+#: What a simulated difference is told to.
+STEP = 0.0025
 
 
 @dataclass(frozen=True)
@@ -54,32 +59,73 @@ def draw_rates(
 ) -> tuple[Array, Array]:
     """Rates of tasks for the base and for the other checkpoint, (draws, tasks) each.
 
-    Beta-distributed, joined by a Gaussian copula; the drop scales all tasks of the other.
+    Beta-distributed, joined by a Gaussian copula. A drop scales all tasks of the other; a rise
+    (a drop below 0) cannot, since rates end at 1: there the other's beta has the higher mean.
     """
     first = rng.standard_normal(size)
     second = spread.between * first + math.sqrt(1 - spread.between**2) * rng.standard_normal(size)
     scale = 1 / spread.together - 1
-    a, b = spread.rate * scale, (1 - spread.rate) * scale
-    kept = (spread.rate - drop) / spread.rate
-    base = beta.ppf(norm.cdf(first), a, b)
-    other = base if spread.between >= 1 else beta.ppf(norm.cdf(second), a, b)
-    return base, np.clip(other * kept, 0.0, 1.0)
+    base = _rates(first, spread.rate, scale)
+    if drop < 0:
+        return base, _rates(second, spread.rate - drop, scale)
+    other = base if spread.between >= 1 else _rates(second, spread.rate, scale)
+    return base, other * ((spread.rate - drop) / spread.rate)
 
 
 def power(
     spread: Spread, *, tasks: int, attempts: int, delta: float, draws: int = 500, seed: int = 0
 ) -> float:
-    """The chance that the sign-flip test (two-sided .05) sees a drop by delta, by simulation.
+    """The chance that the sign-flip test (two-sided .05) sees a rise by delta, by simulation.
 
     Raises:
-        ValueError: The rate of the spread, or the drop, leaves no checkpoint to draw.
+        ValueError: The rate of the spread, or that after the rise, is not between 0 and 1.
     """
-    if not 0 < spread.rate < 1 or not 0 <= delta <= spread.rate:
-        raise ValueError(f"no checkpoint at {spread.rate} can be {delta} worse")
+    if not 0 < spread.rate < 1 or not 0 <= delta < 1 - spread.rate:
+        raise ValueError(f"no checkpoint can be at {spread.rate:g}, and another {delta:g} above it")
     rng = np.random.default_rng(seed)
-    base, other = draw_rates(spread, delta, (draws, tasks), rng)
+    base, other = draw_rates(spread, -delta, (draws, tasks), rng)
     differences = rng.binomial(attempts, other) - rng.binomial(attempts, base)
-    return sum(sign_flip(row.tolist()).p() <= 0.05 for row in differences) / draws  # noqa: PLR2004
+    return sum(sign_flip(row.tolist()).p() <= ALPHA for row in differences) / draws
+
+
+def smallest_simulated(
+    spread: Spread, *, tasks: int, attempts: int, wanted: float = 0.8, draws: int = 300
+) -> float | None:
+    """The smallest rise that is seen with the wanted power, to a quarter of a point.
+
+    Returns:
+        None if no rise is: the design is too small.
+    """
+    steps = math.ceil((1 - spread.rate) / STEP) - 1
+
+    def seen(step: int) -> bool:
+        delta = step * STEP
+        return power(spread, tasks=tasks, attempts=attempts, delta=delta, draws=draws) >= wanted
+
+    found = bisect_left(range(1, steps + 1), x=True, key=seen)
+    return (found + 1) * STEP if found < steps else None
+
+
+def attempts_simulated(
+    spread: Spread,
+    *,
+    tasks: int,
+    delta: float,
+    wanted: float = 0.8,
+    most: int = 64,
+    draws: int = 300,
+) -> int | None:
+    """The fewest attempts per task that see a rise by delta with the wanted power.
+
+    Returns:
+        None if `most` do not: it takes more tasks.
+    """
+
+    def seen(attempts: int) -> bool:
+        return power(spread, tasks=tasks, attempts=attempts, delta=delta, draws=draws) >= wanted
+
+    found = bisect_left(range(1, most + 1), x=True, key=seen)
+    return found + 1 if found < most else None
 
 
 def smallest_seen(standard_error: float, *, wanted: float = 0.8, alpha: float = 0.05) -> float:
@@ -116,3 +162,8 @@ def attempts_needed(
     if allowed <= 0:
         return None
     return max(1, math.ceil(float(np.mean(single.sum(axis=1))) / allowed))
+
+
+def _rates(normal: Array, mean: float, scale: float) -> Array:
+    rates: Array = beta.ppf(norm.cdf(normal), mean * scale, (1 - mean) * scale)
+    return rates

@@ -3,7 +3,14 @@ import pytest
 from tbeval.stats.counts import TaskCounts
 from tbeval.stats.exact import sign_flip
 from tbeval.stats.gate import decide, threshold, verdict_of
-from tbeval.stats.planning import Spread, attempts_needed, power, spread_of
+from tbeval.stats.planning import (
+    Spread,
+    attempts_needed,
+    attempts_simulated,
+    power,
+    smallest_simulated,
+    spread_of,
+)
 
 
 def matrix(solved: list[int], n: int = 3) -> list[TaskCounts]:
@@ -63,8 +70,8 @@ def test_power_grows_with_the_difference_and_the_attempts() -> None:
     assert chance(3, 0.0) < 0.08
     assert chance(3, 0.02) < chance(3, 0.05)
     assert chance(1, 0.04) < chance(10, 0.04)
-    with pytest.raises(ValueError, match="worse"):
-        chance(3, 0.1)
+    with pytest.raises(ValueError, match="above it"):
+        chance(3, 0.95)
 
 
 def test_spread_of_a_run_is_found() -> None:
@@ -83,3 +90,14 @@ def test_attempts_needed_falls_with_the_difference_and_may_not_exist() -> None:
     assert few < many
     assert attempts_needed(matrix([3] * 9), matrix([0] * 9 + [3] * 9), 0.01) is None
     assert attempts_needed(base, other, 0) is None
+
+
+def test_what_a_design_sees_and_what_would_see_it_agree() -> None:
+    spread = Spread(0.06, 0.6)
+    smallest = smallest_simulated(spread, tasks=66, attempts=3, draws=150)
+    assert smallest is not None
+    assert 0.05 < smallest < 0.08
+    needed = attempts_simulated(spread, tasks=66, delta=smallest, draws=150, most=8)
+    assert needed in {2, 3}
+    assert smallest_simulated(spread, tasks=2, attempts=1, draws=50) is None
+    assert attempts_simulated(spread, tasks=5, delta=0.01, most=4, draws=50) is None

@@ -1,14 +1,16 @@
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tbeval.stats.intervals import tasks_like_these, these_tasks_only
+from tbeval.stats.intervals import Interval, tasks_like_these, these_tasks_only
 
 solved = st.lists(st.integers(0, 3), min_size=1, max_size=70)
 
 
 @given(solved, st.randoms())
-def test_both_contain_the_estimate_and_forget_the_order(counts: list[int], random) -> None:
+def test_both_contain_the_estimate_and_forget_the_order(counts: list[int], random: Random) -> None:
     mixed = random.sample(counts, len(counts))
     for interval, again in (
         (of_new(counts), of_new(mixed)),
@@ -52,5 +54,5 @@ def test_without_data_there_is_none() -> None:
     assert these_tasks_only([0], [0]) is None
 
 
-def of_new(counts: list[int]):
+def of_new(counts: list[int]) -> Interval | None:
     return tasks_like_these([c / 3 for c in counts], 3 * len(counts))
