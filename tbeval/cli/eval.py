@@ -36,6 +36,7 @@ _LATER = {
 @click.option(
     "--model-calls", type=int, metavar="N", help="Model calls at once, at each replica; else any."
 )
+@click.option("--builds", type=int, metavar="N", help="Sandboxes built at once (default 2).")
 @click.option("--sandbox", type=click.Choice(["bubblewrap", "docker"]), help="Where trials run.")
 @click.option("--turn-limit", type=int, metavar="T", help="Turns after which the agent is stopped.")
 @click.option("--time-multiplier", type=float, metavar="F", help="Scales every task's time limits.")
@@ -132,7 +133,7 @@ def _choices(options: dict[str, Any]) -> "Choices":
     from tbeval.settings.options import Choices
 
     flags = {"attempts": "-n", "concurrency": "-j", "model_calls": "--model-calls"}
-    for name, flag in (flags | {"turn_limit": "--turn-limit"}).items():
+    for name, flag in (flags | {"builds": "--builds", "turn_limit": "--turn-limit"}).items():
         if options[name] is not None and options[name] < 1:
             raise SettingsError(f"{flag} is {options[name]}: it must be 1 or more.")
     factor = options["time_multiplier"]

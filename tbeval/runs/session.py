@@ -30,6 +30,7 @@ from tbeval.runs.stopping import (
 )
 from tbeval.runs.store import create_run, ledger_path
 from tbeval.runs.trial import Model, TrialRunner
+from tbeval.sandboxes.building import builds_at_once
 from tbeval.sandboxes.check import check_bubblewrap
 from tbeval.settings.base import SettingsError
 
@@ -52,7 +53,10 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
         OSError: The disk is full; everything before is intact.
         KeyboardInterrupt: An interrupt came before the trials began; nothing is left behind.
     """
-    with interrupts(listener, listener.abandon) as stop:
+    with (
+        interrupts(listener, listener.abandon) as stop,
+        builds_at_once(request.options.builds),
+    ):
         return await _evaluate(request, finding, listener, stop)
 
 

@@ -19,6 +19,7 @@ from harbor.environments.capabilities import (
 
 from tbeval.records.sandbox import PrivateResult, SandboxDiedError, SandboxReport
 from tbeval.sandboxes import copying, private, rootfs, tasks, transfer
+from tbeval.sandboxes.building import build_slot
 from tbeval.sandboxes.cage import Cage
 from tbeval.sandboxes.errors import (
     CommandTimeoutError,
@@ -130,7 +131,8 @@ class BubblewrapEnvironment(BaseEnvironment):
             return
         command = f"bash ./{tasks.SETUP} </dev/null 2>&1 && rm -f ./{tasks.SETUP}"
         try:
-            result = await self.exec(command, user="root")
+            async with build_slot():
+                result = await self.exec(command, user="root")
         except SandboxDiedError as error:
             raise TaskSetupError(f"{tasks.SETUP} broke its sandbox: {error}") from error
         if result.return_code != 0:

@@ -119,6 +119,7 @@ class Checkpoint(Settings):
     time_multiplier: float | None = Field(None, gt=0)
     concurrency: int | None = Field(None, ge=1)
     model_calls: int | None = Field(None, ge=1)  # at once, at each replica
+    builds: int | None = Field(None, ge=1)  # at once
 
     # where it belongs
     series: str | None = None

@@ -17,6 +17,7 @@ DEFAULTS: dict[str, object] = {
     "turn_limit": 50,
     "time_multiplier": 1.0,
     "concurrency": 4,
+    "builds": 2,
 }
 
 
@@ -31,6 +32,7 @@ class RunOptions(Settings):
     time_multiplier: float = Field(gt=0)
     concurrency: int = Field(ge=1)
     model_calls: int | None = Field(None, ge=1)  # at once, at each replica; None: any number
+    builds: int = Field(2, ge=1)  # sandboxes that are built or set up at once
 
 
 class Choices(Settings):
@@ -44,6 +46,7 @@ class Choices(Settings):
     time_multiplier: float | None = None
     concurrency: int | None = None
     model_calls: int | None = None
+    builds: int | None = None
 
 
 def resolve(choices: Choices, checkpoint: Checkpoint) -> tuple[RunOptions, dict[str, Origin]]:
