@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tbeval.records.ledger import LedgerWriter, TrialRecord
@@ -22,6 +22,7 @@ class Scheduler:
         ledger: Where each record goes before it is reported.
         records: What the ledger holds already; grows as trials end.
         forgiven: So many of them do not count as tries; see `open_cells`.
+        alone: Ids of tasks whose trials run beside no other trial of this run, after all others.
     """
 
     run_trial: RunTrial
@@ -30,6 +31,7 @@ class Scheduler:
     listener: RunListener
     records: list[TrialRecord]
     forgiven: int = 0
+    alone: frozenset[str] = frozenset()
     _running: set[asyncio.Task[TrialRecord]] = field(default_factory=set)
     _stopping: bool = False
 
@@ -62,7 +64,11 @@ class Scheduler:
         for task in self._running:
             task.cancel()
 
-    async def _round(self, cells: Iterable[Cell], concurrency: int) -> None:
+    async def _round(self, cells: Sequence[Cell], concurrency: int) -> None:
+        await self._part([cell for cell in cells if cell.task.id not in self.alone], concurrency)
+        await self._part([cell for cell in cells if cell.task.id in self.alone], 1)
+
+    async def _part(self, cells: Iterable[Cell], concurrency: int) -> None:
         queue = deque(cells)
         try:
             async with asyncio.TaskGroup() as group:

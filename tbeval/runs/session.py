@@ -19,6 +19,7 @@ from tbeval.runs.logs import run_log
 from tbeval.runs.plan import Cell, next_try
 from tbeval.runs.preflight import Subject, before_run
 from tbeval.runs.progress import PlainProgress
+from tbeval.runs.sandboxes import check_sandbox, release_sandboxes
 from tbeval.runs.scheduler import Scheduler
 from tbeval.runs.serving import serving_replicas
 from tbeval.runs.stopping import (
@@ -31,7 +32,6 @@ from tbeval.runs.stopping import (
 from tbeval.runs.store import create_run, ledger_path
 from tbeval.runs.trial import Model, TrialRunner
 from tbeval.sandboxes.building import builds_at_once
-from tbeval.sandboxes.check import check_bubblewrap
 from tbeval.settings.base import SettingsError
 
 #: How long a trial waits for an endpoint that is down before it becomes unscored; by then the run
@@ -57,7 +57,10 @@ async def evaluate(request: Request, finding: Finding, listener: PlainProgress) 
         interrupts(listener, listener.abandon) as stop,
         builds_at_once(request.options.builds),
     ):
-        return await _evaluate(request, finding, listener, stop)
+        try:
+            return await _evaluate(request, finding, listener, stop)
+        finally:
+            await release_sandboxes(request.options.sandbox)
 
 
 async def _evaluate(
@@ -67,7 +70,7 @@ async def _evaluate(
         subject = Subject(request.checkpoint, request.options, request.tasks, request.results_dir)
         await before_run(subject, listener)
     clean()
-    await check_bubblewrap()
+    await check_sandbox(request.options.sandbox)
     raise_file_limit(request.options.concurrency)
     if not request.checkpoint.model_copy(update={"agent": request.options.agent}).needs_model:
         return await _without_model(request, finding, listener, stop)
@@ -188,6 +191,7 @@ async def _run_cells(
                 listener=follower,
                 records=records,
                 forgiven=len(records) if request.retry_unscored else 0,
+                alone=frozenset(request.subset.alone),
             )
             stop.scheduler = scheduler
             async with contextlib.AsyncExitStack() as watchers:

@@ -30,6 +30,7 @@ class Subset(Settings):
     name: str
     description: str = ""
     tasks: tuple[str, ...] = Field(min_length=1)
+    alone: tuple[str, ...] = ()  # of the tasks: those whose trials must run beside no other
     source: TaskSource
     digest: str | None = None  # of all task digests; see tbeval.tasks.digest
     notes: str = ""

@@ -86,3 +86,7 @@ def _check_tasks(subset: Subset, layer: Layer) -> None:
         if task in seen:
             raise SettingsError(f"{where}: task {task} stands in the list twice.")
         seen.add(task)
+    for position, task in enumerate(subset.alone):
+        if task not in seen:
+            where = layer.where(("alone", position))
+            raise SettingsError(f"{where}: task {task} is none of the subset's tasks.")

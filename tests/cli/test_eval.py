@@ -25,3 +25,10 @@ def test_a_limit_on_model_calls_is_a_positive_number_and_shown() -> None:
     (row,) = [row for row in rows if "model_calls" in row]
     assert "3" in row
     assert "command line" in row
+
+
+def test_a_limit_on_builds_is_a_positive_number() -> None:
+    asked = ["smollm2", "--show-settings", "--builds", "0"]
+    error = CliRunner().invoke(command, asked).exception
+    assert isinstance(error, SettingsError)
+    assert "--builds is 0" in str(error)

@@ -136,3 +136,17 @@ async def test_a_ledger_that_cannot_be_written_stops_the_run_and_its_trials() ->
     assert listener.ended == []
     assert trials.at_once == 0
     assert len(trials.calls) <= 2
+
+
+async def test_a_task_that_must_be_alone_runs_beside_no_other(tmp_path: Path) -> None:
+    path, trials = tmp_path / "ledger.jsonl", Trials({"b": [Outcome.SANDBOX, Outcome.SOLVED]})
+    cells = plan_cells([make_task(name) for name in "abc"], 2)
+    with LedgerWriter(path) as writer:
+        schedule, listener = scheduler(path, trials, writer)
+        schedule.alone = frozenset("b")
+        await schedule.run(cells, 6)
+    beside = {(task, try_number): at_once for task, _, try_number, at_once in trials.calls}
+    assert beside["b", 1] == beside["b", 2] == 1
+    assert trials.most == 4
+    assert [task for task, *_ in trials.calls][-4:] == ["b"] * 4
+    assert len(listener.ended) == 8

@@ -72,3 +72,12 @@ def test_a_mistake_in_a_subset_is_told_with_its_line(own: Path, text: str, sente
     (own / "task_subsets" / "mine.toml").write_text(text)
     with pytest.raises(SettingsError, match=sentence):
         load_subset("mine", own)
+
+
+def test_tasks_that_run_alone_are_among_the_subsets(own: Path) -> None:
+    file = own / "task_subsets" / "mine.toml"
+    file.write_text('alone = ["a"]\n' + GOOD)
+    assert load_subset("mine", own).alone == ("a",)
+    file.write_text('alone = ["z"]\n' + GOOD)
+    with pytest.raises(SettingsError, match=r"mine\.toml, line 1: task z is none of the"):
+        load_subset("mine", own)
