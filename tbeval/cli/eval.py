@@ -17,7 +17,6 @@ INTERRUPTED = 130
 
 _LATER = {
     "camel": "--agent camel comes with a later version; terminus-2, oracle and nop are here.",
-    "docker": "--sandbox docker comes with a later version; bubblewrap is here.",
 }
 
 
@@ -150,9 +149,8 @@ def _request(checkpoint: "Checkpoint", options: dict[str, Any], results_dir: Pat
     from tbeval.tasks.load import load_tasks
 
     resolved, _ = resolve(_choices(options), checkpoint)
-    for later in (resolved.agent, resolved.sandbox):
-        if later in _LATER:
-            raise SettingsError(_LATER[later])
+    if resolved.agent in _LATER:
+        raise SettingsError(_LATER[resolved.agent])
     subset = load_subset(resolved.subset)
     tasks = load_tasks(
         subset, select=_patterns(options["tasks"]), exclude=_patterns(options["exclude"])

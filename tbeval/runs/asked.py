@@ -7,6 +7,7 @@ from tbeval.runs.describe import describe_run
 from tbeval.runs.finding import Finding, Request
 from tbeval.runs.finding import find as find_run
 from tbeval.runs.store import check_writable
+from tbeval.sandboxes.docker import tasks as docker_tasks
 from tbeval.sandboxes.errors import UnsupportedTaskError
 from tbeval.sandboxes.limits import granted_limits
 from tbeval.sandboxes.tasks import check_environment, wants_network
@@ -30,11 +31,12 @@ def find(request: Request) -> Finding:
 
 def _check_tasks(request: Request) -> None:
     """Refuse tasks that the sandbox cannot set up, before any of them runs."""
-    if request.options.sandbox != "bubblewrap":
-        return
     for task in request.tasks:
         environment = task.path / "environment"
         try:
+            if request.options.sandbox == "docker":
+                docker_tasks.check_environment(environment, docker_tasks.image_of(task.path))
+                continue
             check_environment(environment, None)
             wants_network(environment)
         except UnsupportedTaskError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tbeval.records.scratch import dead_scratch
 from tbeval.sandboxes import state
+from tbeval.sandboxes.docker.engine import engine_is_expected
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,15 @@ def _sandboxes() -> Iterator[Leftover]:
         yield Leftover(what, partial(state.remove, record))
 
 
+def _engine() -> Iterator[Leftover]:
+    if not engine_is_expected():
+        return
+    from tbeval.sandboxes.docker.leftovers import find_leftovers  # noqa: PLC0415 - slow to import
+
+    for one in find_leftovers():
+        yield Leftover(one.what, one.remove)
+
+
 def _scratch() -> Iterator[Leftover]:
     for path in dead_scratch():
         yield Leftover(f"scratch directory {path}", partial(_remove_directory, path))
@@ -43,7 +53,7 @@ def _remove_directory(path: Path) -> bool:
 
 
 #: A kind of sandbox that leaves more brings its own.
-FINDERS: tuple[Finder, ...] = (_sandboxes, _scratch)
+FINDERS: tuple[Finder, ...] = (_sandboxes, _engine, _scratch)
 
 
 def leftovers() -> tuple[Leftover, ...]:

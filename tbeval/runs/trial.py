@@ -32,6 +32,7 @@ from tbeval.runs.logs import forget_loggers
 from tbeval.runs.outcome import Decision, Evidence, Failure, decide
 from tbeval.runs.phases import PhaseClock
 from tbeval.runs.plan import Cell, trial_id
+from tbeval.runs.sandboxes import ENVIRONMENTS
 from tbeval.settings.checkpoint import Checkpoint
 from tbeval.settings.options import RunOptions
 from tbeval.tasks.verifier import ERROR_POLICY
@@ -45,7 +46,6 @@ _PHASE_OF_EVENT = {
     TrialEvent.VERIFICATION_START: "verifier",
 }
 
-_SANDBOXES = {"bubblewrap": "tbeval.sandboxes.bubblewrap:BubblewrapEnvironment"}
 _VERIFIER = "tbeval.tasks.verifier:ReportVerifier"
 
 #: What harbor is to make of the errors of our agents and our verifier.
@@ -329,7 +329,7 @@ class _Execution:
                 turn_limit=options.turn_limit,
             ),
             environment=EnvironmentConfig(
-                import_path=_SANDBOXES[options.sandbox], kwargs=self._sandbox_kwargs()
+                import_path=ENVIRONMENTS[options.sandbox], kwargs=self._sandbox_kwargs()
             ),
             verifier=VerifierConfig(
                 import_path=_VERIFIER,

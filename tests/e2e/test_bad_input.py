@@ -32,9 +32,9 @@ DEAD = (
             ("--agent camel comes with a later version",),
         ),
         (
-            ("eval", "smollm2", "--sandbox", "docker"),
+            ("eval", "oracle", "--sandbox", "docker"),
             "",
-            ("--sandbox docker comes with a later version",),
+            ("No Docker Engine answers at unix:///nowhere/engine.sock", "DOCKER_HOST"),
         ),
         (("eval", "oracle", "--subset", "dmo"), "", ("dmo", "demo")),
         (("eval", "oracle", "--tasks", "write-moto"), "", ("write-moto", "write-motto")),
@@ -46,8 +46,13 @@ DEAD = (
     ],
 )
 def test_one_sentence_and_exit_2(
-    tmp_path: Path, args: tuple[str, ...], file: str, words: tuple[str, ...]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    args: tuple[str, ...],
+    file: str,
+    words: tuple[str, ...],
 ) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/engine.sock")
     if file:
         (tmp_path / "checkpoints.toml").write_text(file)
     done = tbeval(*args, cwd=tmp_path)

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from tbeval.runs.preflight.finding import Check, Finding, Subject
 from tbeval.sandboxes import programs
 from tbeval.sandboxes.check import check_bubblewrap, namespace_advice
+from tbeval.sandboxes.docker.check import look
+from tbeval.sandboxes.docker.engine import engine_host
 from tbeval.sandboxes.limits import granted_limits
+
+_MANY_NETWORKS = 25
 
 
 async def system_programs(_subject: Subject) -> Finding:
@@ -45,6 +49,35 @@ async def starts_and_stops(_subject: Subject) -> Finding:
     return Finding("sandbox", "ok", f"one started, ran a command and stopped in {seconds:.1f} s")
 
 
+async def engine(_subject: Subject) -> Finding:
+    """Whether a Docker Engine answers, and which limits it cannot hold."""
+    facts = await look()
+    machine = f"{facts.cpus} CPUs, {facts.memory_gb:.0f} GB"
+    what = f"Docker Engine {facts.version} at {engine_host()}, {machine}"
+    if facts.unheld:
+        unheld = ", ".join(facts.unheld)
+        return Finding(
+            "engine",
+            "warning",
+            f"{what}; it does not limit {unheld}",
+            "enable the control groups that docker info warns of",
+        )
+    return Finding("engine", "ok", what)
+
+
+async def networks(_subject: Subject) -> Finding:
+    """Whether the Engine has addresses left for networks: the default pools end at about 30."""
+    count = (await look()).networks
+    if count > _MANY_NETWORKS:
+        return Finding(
+            "networks",
+            "warning",
+            f"{count} networks, and the Engine's default address pools end at about 30",
+            "remove those that nothing uses (docker network prune), or set default-address-pools",
+        )
+    return Finding("networks", "ok", f"{count} networks")
+
+
 SANDBOX_CHECKS: Mapping[str, tuple[Check, ...]] = {
     "bubblewrap": (
         Check("programs", system_programs),
@@ -52,4 +85,5 @@ SANDBOX_CHECKS: Mapping[str, tuple[Check, ...]] = {
         Check("limits", limits),
         Check("sandbox", starts_and_stops),
     ),
+    "docker": (Check("engine", engine), Check("networks", networks)),
 }

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import IO, Any, Self
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -45,6 +46,11 @@ class EngineError(RuntimeError):
 def engine_host() -> str:
     """Where the Engine listens: DOCKER_HOST, or this machine's socket."""
     return os.environ.get("DOCKER_HOST") or DEFAULT_HOST
+
+
+def engine_is_expected() -> bool:
+    """Whether DOCKER_HOST names one, or this machine's socket is there."""
+    return "DOCKER_HOST" in os.environ or Path(urlsplit(DEFAULT_HOST).path).is_socket()
 
 
 class Engine:

@@ -6,6 +6,7 @@ Engine may run on another machine.
 """
 
 import asyncio
+import contextlib
 import posixpath
 import re
 import tempfile
@@ -28,11 +29,12 @@ from tbeval.sandboxes.docker.containers import (
     fate,
 )
 from tbeval.sandboxes.docker.engine import Engine, EngineError, shared_engine
-from tbeval.sandboxes.docker.images import DOCKERFILE, ImageSource, shared_images
+from tbeval.sandboxes.docker.images import ImageSource, shared_images
+from tbeval.sandboxes.docker.tasks import check_environment
 from tbeval.sandboxes.errors import SandboxStartError, TransferError, UnsupportedTaskError
 
-_COMPOSE = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml", "compose.yml")
 _KILLED = 137
+_SETTLE_SEC = 0.5
 _NOT_RUNNING = frozenset({404, 409})
 
 
@@ -201,6 +203,9 @@ class DockerEnvironment(BaseEnvironment):
             self._die(str(error))
             raise SandboxDiedError(str(error)) from error
         if ended.code in {_KILLED, -1}:
+            # Perhaps the container went down with it, which the Engine learns a little later.
+            with contextlib.suppress(SandboxStartError, EngineError):
+                await self._engine.post(f"containers/{self.container}/wait", limit_sec=_SETTLE_SEC)
             await self._look()
         await self._tell(ended)
         return ExecResult(stdout=ended.stdout, stderr=ended.stderr, return_code=ended.code)
@@ -302,21 +307,3 @@ class DockerEnvironment(BaseEnvironment):
             raise TransferError(f"Copying {path} out failed: {error}") from error
         archive.seek(0)
         return cut
-
-
-def check_environment(directory: Path, image: str | None) -> None:
-    """See that a task is one container with an image or a Dockerfile.
-
-    Raises:
-        UnsupportedTaskError: It has several, or none.
-    """
-    compose = [name for name in _COMPOSE if (directory / name).exists()]
-    if compose:
-        raise UnsupportedTaskError(
-            f"{directory} has a {compose[0]}: tasks of several containers come with a later "
-            "version; leave it out with --exclude."
-        )
-    if not image and not (directory / DOCKERFILE).is_file():
-        raise UnsupportedTaskError(
-            f"{directory} has no {DOCKERFILE}: this task needs --sandbox bubblewrap."
-        )

@@ -17,9 +17,9 @@ from tbeval.sandboxes import transfer
 from tbeval.sandboxes.docker import labels
 from tbeval.sandboxes.docker.buildlog import build_error, build_lines
 from tbeval.sandboxes.docker.engine import Engine, EngineError
+from tbeval.sandboxes.docker.tasks import DOCKERFILE
 from tbeval.sandboxes.errors import SandboxStartError, TaskSetupError
 
-DOCKERFILE = "Dockerfile"
 _REPOSITORY = "tbeval"
 _LAST_LINES = 15
 _FROM = re.compile(r"^(\s*FROM\s+(?:--\S+\s+)*)(\S+)", re.IGNORECASE | re.MULTILINE)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from harbor.models.task.config import EnvironmentConfig as TaskEnvironment
+from harbor.models.task.config import NetworkMode, NetworkPolicy
 from harbor.models.trial.paths import TrialPaths
 
 from tbeval.sandboxes.docker import labels
@@ -55,6 +56,7 @@ async def make(engine: Engine, tmp_path: Path) -> AsyncIterator[Make]:
         mine = {
             name: settings.pop(name) for name in ("image_map", "build_args") if name in settings
         }
+        network = NetworkMode(str(settings.pop("network_mode", "no-network")))
         if dockerfile:
             (directory / "Dockerfile").write_text(dockerfile)
         else:
@@ -65,9 +67,8 @@ async def make(engine: Engine, tmp_path: Path) -> AsyncIterator[Make]:
                 environment_name=f"test-{tmp_path.name}",
                 session_id=f"{tmp_path.parent.name}-{tmp_path.name}-{number}",
                 trial_paths=paths,
-                task_env_config=TaskEnvironment.model_validate(
-                    {"network_mode": "no-network", **settings}
-                ),
+                task_env_config=TaskEnvironment.model_validate(settings),
+                network_policy=NetworkPolicy(network_mode=network),
                 logger=logging.getLogger("tests"),
                 run_id=tmp_path.name,
                 **mine,
