@@ -60,8 +60,8 @@ def main() -> int:
 def _page(draws: int, data: Path | None) -> Iterator[str]:
     yield "# Calibration\n"
     yield (
-        f"`python -m benchmarks.calibration`: {draws} draws per line, {TASKS} tasks × {ATTEMPTS} "
-        "attempts, seed 0. The standard error of a share near 5 % is "
+        f"`python -m benchmarks.calibration --data DIR`: {draws} draws per line, "
+        f"{TASKS} tasks × {ATTEMPTS} attempts, seed 0. The standard error of a share near 5 % is "
         f"{100 * (0.05 * 0.95 / draws) ** 0.5:.1f} points.\n"
     )
     yield "## How often an interval of 95 % contains the truth\n"

@@ -1,8 +1,13 @@
 """`tbeval power`: what a design can see, before it is run."""
 
 import json
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
+
+if TYPE_CHECKING:
+    from tbeval.stats.planning import Spread
 
 
 @click.command("power")
@@ -35,6 +40,10 @@ import rich_click as click
     show_default=True,
     help="The correlation of the two checkpoints' task rates.",
 )
+@click.option("--like", metavar="RUN", help="Take --pass and --together from a run.")
+@click.option(
+    "--results-dir", type=click.Path(path_type=Path), default=Path("results"), show_default=True
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     *,
@@ -44,6 +53,8 @@ def command(
     delta: float | None,
     together: float,
     between: float,
+    like: str | None,
+    results_dir: Path,
     as_json: bool,
 ) -> None:
     """Say which difference a design sees with 80 % power, or how many attempts see --delta.
@@ -54,7 +65,10 @@ def command(
     from tbeval.stats.planning import Spread, attempts_simulated, smallest_simulated
 
     spread = Spread(rate, together, between)
-    assumed = f"pass@1 {100 * rate:g} %, attempts together {together:g}, between {between:g}"
+    if like is not None:
+        spread = _spread_of_run(like, results_dir, between)
+        rate, together = spread.rate, spread.together
+    assumed = f"pass@1 {100 * rate:.3g} %, attempts together {together:.2g}, between {between:g}"
     found: dict[str, float | int | None] = {"tasks": tasks, "pass": rate}
     found |= {"together": together, "between": between, "power": 0.8}
     if delta is None:
@@ -74,3 +88,24 @@ def command(
             f"({assumed})."
         )
     click.echo(json.dumps(found, indent=2) if as_json else sentence)
+
+
+def _spread_of_run(run: str, results: Path, between: float) -> "Spread":
+    from tbeval.results.measured import find_measured
+    from tbeval.settings.base import SettingsError
+    from tbeval.stats.counts import TaskCounts
+    from tbeval.stats.planning import spread_of
+
+    measured, _ = find_measured(results, run)
+    spread = spread_of(
+        [
+            TaskCounts(task.id, task.planned, len(task.solved), sum(task.solved))
+            for task in measured.tasks
+        ],
+        between=between,
+    )
+    if not 0 < spread.rate < 1:
+        raise SettingsError(
+            f"{run} solved all or nothing: its spread says nothing. Give --pass instead."
+        )
+    return spread
