@@ -14,14 +14,19 @@ class TaskSource(Settings):
     Attributes:
         kind: `directory` (task directories in harbor's format under `path`); `git` and `harbor`
             are declared here for the subsets that need them.
-        path: Relative to the subset file.
+        path: Of a `directory`, relative to the subset file.
+        url: Of the git repository.
+        branch: The branch that holds `commit`, for servers that give no single commit out.
+        commit: All 40 digits: what a task is must not change with a branch.
+        directory: Where the task directories lie in the repository.
     """
 
     kind: Literal["directory", "git", "harbor"] = "directory"
     path: Path | None = None
     url: str | None = None
     branch: str | None = None
-    commit: str | None = None
+    commit: str | None = Field(default=None, pattern=r"^[0-9a-f]{40}$")
+    directory: str | None = None
 
 
 class Subset(Settings):
