@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tbeval.models.gateway import read_record
 from tbeval.records.ledger import read_ledger
+from tbeval.records.model_record import read_record
 from tbeval.records.outcome import StopReason
 from tests.e2e.commands import DEMO, Scripted, figures, instructions, tbeval
 from tests.scripted import Reply, ScriptedEndpoint

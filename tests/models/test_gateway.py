@@ -12,10 +12,11 @@ import aiohttp
 import pytest
 
 from tbeval.models.endpoint import Endpoint
-from tbeval.models.gateway import Gateway, inbound, read_record
+from tbeval.models.gateway import Gateway, inbound
 from tbeval.models.gateway.request import call_seed
 from tbeval.models.gateway.upstream import TRIES_ALONE
 from tbeval.models.markers import BUDGET_MARKER, ENDPOINT_MARKER, REFUSED_MARKER, budget_hit
+from tbeval.records.model_record import read_record
 from tbeval.settings.checkpoint import Budget, Sampling
 from tests.scripted import Reply, Request, ScriptedEndpoint
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tbeval.models.gateway.record import RecordWriter, read_record
+from tbeval.models.gateway.record import RecordWriter
+from tbeval.records.model_record import read_record
 
 
 def entries(count: int) -> list[dict[str, object]]:
