@@ -25,10 +25,13 @@ _COMMANDS = {
     "import": "tbeval.cli.import_",
     "export": "tbeval.cli.export",
     "freeze": "tbeval.cli.freeze",
+    "power": "tbeval.cli.power",
+    "compare": "tbeval.cli.compare",
+    "gate": "tbeval.cli.gate",
 }
 
 #: Commands that are announced but not there yet: they say so and exit with 2.
-_LATER = ("report", "compare", "gate", "tasks", "protocols")
+_LATER = ("report", "tasks", "protocols")
 
 
 class LazyGroup(click.RichGroup):

@@ -113,7 +113,8 @@ def _settings(base: Measured, other: Measured) -> list[Difference]:
         if name != "attempts"
     ]
     if base.source != OURS:
-        found.append(Difference("settings", "not known", "not known", refuses=False))
+        what = "settings of the other harness"
+        found.append(Difference(what, "not known", "not known", refuses=False))
     return found
 
 

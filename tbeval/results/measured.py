@@ -1,13 +1,16 @@
 """From runs on disk to what a comparison needs."""
 
+import contextlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from tbeval.records.ledger import LedgerError
 from tbeval.records.measured import SCHEMA_VERSION, Measured, TaskOutcomes
 from tbeval.records.outcome import StopReason
+from tbeval.records.run import RunFileError
 from tbeval.records.setting import flat
 from tbeval.results.cells import Cell
 from tbeval.results.find import find_run, list_runs
@@ -148,6 +151,16 @@ def find_measured(
     taken = {run.run_id for run, _ in chosen}
     left = tuple(run.run_id for run, _ in newest_first if run.run_id not in taken)
     return pool([measure(read) for _, read in chosen]), left
+
+
+def runs_of_series(results: Path, series: str) -> int:
+    """How many complete runs of a series of checkpoints there are; 0 for no series."""
+    count = 0
+    for found in list_runs(results) if series else ():
+        with contextlib.suppress(RunFileError, LedgerError):
+            read = read_results(found.directory)
+            count += read.run.series == series and _complete(read)
+    return count
 
 
 def _complete(results: RunResults) -> bool:

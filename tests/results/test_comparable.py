@@ -62,7 +62,7 @@ def test_equals_and_unimportant_differences_say_nothing() -> None:
 def test_settings_of_other_harnesses_are_not_known() -> None:
     foreign = measured(source="harbor")
     (difference,) = differences(foreign, foreign)
-    assert (difference.what, difference.refuses) == ("settings", False)
+    assert (difference.what, difference.refuses) == ("settings of the other harness", False)
 
 
 def test_only_tasks_with_the_same_contents_are_common() -> None:
