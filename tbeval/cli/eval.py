@@ -25,6 +25,7 @@ _LATER = {
 @click.option("--subset", metavar="NAME", help="Which tasks: a subset's name or a TOML file.")
 @click.option("--tasks", metavar="PATTERNS", help="Only these of the subset, e.g. 'git-*,regex'.")
 @click.option("--exclude", metavar="PATTERNS", help="All of the subset but these.")
+@click.option("--difficulty", metavar="WORD", help="Only tasks that their author calls so: easy, …")
 @click.option(
     "--agent",
     type=click.Choice(["terminus-2", "camel", "oracle", "nop"]),
@@ -153,7 +154,10 @@ def _request(checkpoint: "Checkpoint", options: dict[str, Any], results_dir: Pat
         raise SettingsError(_LATER[resolved.agent])
     subset = load_subset(resolved.subset)
     tasks = load_tasks(
-        subset, select=_patterns(options["tasks"]), exclude=_patterns(options["exclude"])
+        subset,
+        select=_patterns(options["tasks"]),
+        exclude=_patterns(options["exclude"]),
+        difficulty=options["difficulty"],
     )
     return Request(
         checkpoint=checkpoint,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tbeval.settings.base import SettingsError
 from tbeval.settings.subset import Subset
-from tbeval.settings.wording import nearest
+from tbeval.settings.wording import listed, nearest
 from tbeval.tasks.digest import task_digest
 
 if TYPE_CHECKING:
@@ -50,7 +50,11 @@ class TaskInfo:
 
 
 def load_tasks(
-    subset: Subset, *, select: Sequence[str] = (), exclude: Sequence[str] = ()
+    subset: Subset,
+    *,
+    select: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    difficulty: str | None = None,
 ) -> tuple[TaskInfo, ...]:
     """Read the tasks of a subset, in its order.
 
@@ -58,6 +62,7 @@ def load_tasks(
         subset: Whose tasks.
         select: Ids or patterns (`git-*`); only these tasks. All if empty.
         exclude: Ids or patterns; not these.
+        difficulty: Only tasks whose author says this of them.
 
     Raises:
         SettingsError: A task is not known, not there, or cannot be used; the message says which
@@ -65,7 +70,17 @@ def load_tasks(
     """
     directory = tasks_directory(subset)
     chosen = select_tasks(subset, select=select, exclude=exclude)
-    return tuple(load_task(directory / task) for task in chosen)
+    tasks = tuple(load_task(directory / task) for task in chosen)
+    if difficulty is None:
+        return tasks
+    fits = tuple(task for task in tasks if task.difficulty == difficulty)
+    if not fits:
+        there = listed(sorted({task.difficulty or "none" for task in tasks}))
+        raise SettingsError(
+            f'no selected task of subset {subset.name} has difficulty "{difficulty}"; '
+            f"there are: {there}."
+        )
+    return fits
 
 
 def tasks_directory(subset: Subset) -> Path:

@@ -72,6 +72,14 @@ def test_the_demo_subset_loads_without_a_warning() -> None:
         assert task.warnings == ()
 
 
+def test_selection_by_difficulty() -> None:
+    subset = load_subset("demo")
+    easy = load_tasks(subset, difficulty="easy", exclude=["pack-*"])
+    assert [task.id for task in easy] == ["write-motto", "office-modes"]
+    told = refused(lambda: load_tasks(subset, difficulty="esay"))
+    assert '"esay"; there are: easy, hard, medium.' in told
+
+
 def test_what_a_task_says_of_itself(tmp_path: Path, make_task: Callable[..., Path]) -> None:
     path = make_task("true")
     (path / "task.toml").write_text(
