@@ -121,7 +121,8 @@ def _beta(name: str, spread: Spread, drop: float, draws: int) -> str:
 
 
 def _solved(base: Array, other: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-    return rng.binomial(ATTEMPTS, base) * 1.0, rng.binomial(ATTEMPTS, other) * 1.0
+    first, second = rng.binomial(ATTEMPTS, base), rng.binomial(ATTEMPTS, other)
+    return first.astype(np.float64), second.astype(np.float64)
 
 
 def _resampled(name: str, attempts: list[list[bool]], draws: int) -> Iterator[str]:
@@ -132,9 +133,8 @@ def _resampled(name: str, attempts: list[list[bool]], draws: int) -> Iterator[st
     for _ in range(draws):
         mixed = rng.permuted(usual[rng.permutation(len(usual))[:TASKS]], axis=1)
         halves.append((mixed[:, :2].sum(axis=1), mixed[:, 2:4].sum(axis=1)))
-    yield _row(
-        f"{name}, split 2 and 2", 0.0, *(np.array(side) for side in zip(*halves, strict=True)), n=2
-    )
+    first, second = (np.array(side) for side in zip(*halves, strict=True))
+    yield _row(f"{name}, split 2 and 2", 0.0, first, second, n=2)
     rates = usual.mean(axis=1)[rng.integers(0, len(usual), (draws, TASKS))]
     for drop in (0.0, 0.03, 0.05):
         kept = 1 - drop / float(usual.mean())

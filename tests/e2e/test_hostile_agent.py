@@ -2,13 +2,14 @@
 
 import asyncio
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tbeval.records.ledger import TrialRecord, read_ledger
 from tbeval.records.outcome import Outcome
+from tbeval.sandboxes.state import state_dir
+from tests.disk import bytes_below
 from tests.e2e.commands import Scripted, instructions, tbeval
 from tests.scripted import ScriptedEndpoint
 
@@ -97,7 +98,7 @@ async def test_each_attack_gets_its_verdict_and_the_honest_one_is_solved(tmp_pat
     names = ", ".join(f'"{name}"' for name in ATTACKS)
     source = '[source]\nkind = "directory"\npath = "tasks"\n'
     (tmp_path / "attacks.toml").write_text(f'name = "attacks"\ntasks = [{names}]\n{source}')
-    free_before = shutil.disk_usage("/var/tmp").free
+    before = bytes_below(state_dir())
     model = Scripted(ATTACKS, known=instructions(tmp_path / "tasks"), straight=True, seconds=6)
     async with ScriptedEndpoint(model) as endpoint:
         (tmp_path / "checkpoints.toml").write_text(
@@ -121,7 +122,7 @@ async def test_each_attack_gets_its_verdict_and_the_honest_one_is_solved(tmp_pat
         assert limits_of(records["memory"], "memory")
     assert not running_python("/tmp/forge.py")
     assert not running_python("while :; do sleep 0.2; done")
-    assert shutil.disk_usage("/var/tmp").free > free_before - 200_000_000
+    assert bytes_below(state_dir(), tmp_path) < before + 200_000_000
 
 
 def limits_of(record: TrialRecord, *names: str) -> bool:
