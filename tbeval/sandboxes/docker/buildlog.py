@@ -8,7 +8,7 @@ from typing import Any
 _TRACE = "moby.buildkit.trace"
 # Fields of BuildKit's StatusResponse, Vertex and VertexLog (api/services/control/control.proto).
 _VERTEX, _LOG = 1, 3
-_VERTEX_NAME, _VERTEX_STARTED = 3, 5
+_VERTEX_NAME, _VERTEX_STARTED, _VERTEX_COMPLETED = 3, 5, 6
 _LOG_TEXT = 4
 
 
@@ -31,7 +31,9 @@ def _trace(encoded: str) -> Iterator[str]:
             fields = dict(_fields(value))
             if number == _LOG:
                 yield from fields.get(_LOG_TEXT, b"").decode(errors="replace").splitlines()
-            elif number == _VERTEX and _VERTEX_STARTED in fields:
+            elif (
+                number == _VERTEX and _VERTEX_STARTED in fields and _VERTEX_COMPLETED not in fields
+            ):
                 yield fields.get(_VERTEX_NAME, b"").decode(errors="replace")
     except (binascii.Error, ValueError, IndexError):
         return  # a newer BuildKit's; the build's end does not hang on it

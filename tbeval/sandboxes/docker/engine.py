@@ -1,7 +1,7 @@
 """An asynchronous client of the Docker Engine API: the few calls that trials need.
 
-One pool of connections for all trials of a process; a command costs three requests on it (about
-50 ms) where the docker CLI starts a process and connects anew (about 300 ms).
+One pool of connections serves all trials of a process: a command is three requests on it, where the
+docker CLI starts a process and connects anew.
 """
 
 import asyncio

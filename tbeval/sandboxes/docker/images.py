@@ -14,6 +14,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from tbeval.sandboxes import transfer
+from tbeval.sandboxes.building import build_slot
 from tbeval.sandboxes.docker import labels
 from tbeval.sandboxes.docker.buildlog import build_error, build_lines
 from tbeval.sandboxes.docker.engine import Engine, EngineError
@@ -127,15 +128,19 @@ class Images:
             if tag not in self.ready:
                 found = await image_id(self.engine, tag)
                 if found is None:
-                    if source.image:
-                        await self._pull(tag, note)
-                    else:
-                        await self._build(source, tag, note)
+                    async with build_slot():
+                        await self._make(source, tag, note)
                     found = await image_id(self.engine, tag)
                 if found is None:
                     raise SandboxStartError(f"The Engine made {tag}, and then had no such image.")
                 self.ready[tag] = found
             return self.ready[tag]
+
+    async def _make(self, source: ImageSource, tag: str, note: Callable[[str], None]) -> None:
+        if source.image:
+            await self._pull(tag, note)
+        else:
+            await self._build(source, tag, note)
 
     async def _pull(self, tag: str, note: Callable[[str], None]) -> None:
         name, _, digest = tag.partition("@")
