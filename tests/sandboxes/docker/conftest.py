@@ -14,12 +14,12 @@ from tbeval.sandboxes.docker import labels
 from tbeval.sandboxes.docker.check import look
 from tbeval.sandboxes.docker.engine import (
     Engine,
-    SandboxStartError,
     close_engines,
     engine_host,
     shared_engine,
 )
 from tbeval.sandboxes.docker.environment import DockerEnvironment
+from tbeval.sandboxes.errors import SandboxStartError
 
 #: What scripts/docker/images.sh demo makes, and any machine with a registry can pull.
 BASE = "debian:12-slim"
@@ -53,9 +53,6 @@ async def make(engine: Engine, tmp_path: Path) -> AsyncIterator[Make]:
         directory.mkdir(parents=True)
         paths = TrialPaths(tmp_path / f"trial-{number}")
         paths.mkdir()
-        mine = {
-            name: settings.pop(name) for name in ("image_map", "build_args") if name in settings
-        }
         network = NetworkMode(str(settings.pop("network_mode", "no-network")))
         if dockerfile:
             (directory / "Dockerfile").write_text(dockerfile)
@@ -71,7 +68,6 @@ async def make(engine: Engine, tmp_path: Path) -> AsyncIterator[Make]:
                 network_policy=NetworkPolicy(network_mode=network),
                 logger=logging.getLogger("tests"),
                 run_id=tmp_path.name,
-                **mine,
             )
         )
         return made[-1]
