@@ -7,10 +7,10 @@ SHELL := /bin/bash
 
 BIN := .venv/bin
 
-# What `make eval` takes. Values reach scripts/eval.sh through the environment and as typed: make
+# What `make eval` and others take. Values reach scripts/*.sh through the environment and as typed: make
 # expands no `$` in them, and no shell ever parses them. Only words on make's command line count, so
 # that a MODEL or an N which happens to be in the environment changes no run; CKPT may come from it.
-EVAL_VARIABLES := SUBSET AGENT N CONCURRENCY SANDBOX BASE_URL MODEL LIKE ARGS
+EVAL_VARIABLES := SUBSET AGENT N CONCURRENCY SANDBOX BASE_URL MODEL LIKE BASE ARGS
 typed = $(if $(filter command\ line,$(origin $(1))),$(value $(1)))
 define pass_on
 override export $(1) := $$(call typed,$(1))
@@ -31,11 +31,12 @@ eval: setup ## Evaluate a checkpoint: CKPT= [SUBSET= AGENT= N= CONCURRENCY= SAND
 	@scripts/eval.sh
 
 .PHONY: report compare gate
-report: ## Comes with a later version (until then: reports/<checkpoint>/report.md, tbeval show)
-compare: ## Comes with a later version
-gate: ## Comes with a later version
-report compare gate:
-	@echo "make $@ comes with a later version of tbeval." >&2; exit 2
+report: setup ## Write a report of what was run: [CKPT= ARGS=]
+	@scripts/look.sh report
+compare: setup ## Compare checkpoints with a base: BASE= CKPT='… …' [ARGS=]
+	@scripts/look.sh compare
+gate: setup ## Judge a checkpoint against a baseline: CKPT= BASE= [ARGS=] (make ends with 2 for any verdict but PASS)
+	@scripts/look.sh gate
 
 # most tests wait for servers, sandboxes and clocks, so there may be more of them than cores
 TESTS_AT_ONCE := $(shell echo $$(( 2 * $$(nproc) )))

@@ -29,7 +29,8 @@ class Workshop:
         self.log = path / "calls"
         shutil.copy(ROOT / "Makefile", path)
         (path / "scripts").mkdir()
-        shutil.copy(ROOT / "scripts/eval.sh", path / "scripts")
+        for script in ("eval.sh", "look.sh"):
+            shutil.copy(ROOT / "scripts" / script, path / "scripts")
         self._program("scripts/setup.sh", "#!/bin/sh\n")
         self._program(".venv/bin/tbeval", STUB.format(python=sys.executable, log=str(self.log)))
 
@@ -140,11 +141,35 @@ def test_pytest_gets_quoted_words_whole(workshop: Workshop) -> None:
     assert workshop.calls == [pytest, pytest + typed]
 
 
-@pytest.mark.parametrize("target", ["report", "compare", "gate"])
-def test_what_comes_later_says_so(workshop: Workshop, target: str) -> None:
-    done = workshop.make(target)
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        (("compare", "BASE=b", "CKPT=x y"), ["compare", "--", "b", "x", "y"]),
+        (
+            ("compare", "BASE=b", "CKPT=x", "ARGS=--format 'json'"),
+            ["compare", "--format", "json", "--", "b", "x"],
+        ),
+        (("gate", "BASE=b.json", "CKPT=x"), ["gate", "--baseline=b.json", "--", "x"]),
+        (("gate", "CKPT=x", "ARGS=--min-pass 0.1"), ["gate", "--min-pass", "0.1", "--", "x"]),
+        (("report",), ["report", "--"]),
+        (("report", "CKPT=x y"), ["report", "--", "x", "y"]),
+    ],
+)
+def test_what_reads_runs_gets_its_words(
+    workshop: Workshop, words: tuple[str, ...], call: list[str]
+) -> None:
+    assert workshop.make(*words).returncode == 0
+    assert workshop.calls == [call]
+
+
+@pytest.mark.parametrize(
+    "words", [("compare",), ("compare", "CKPT=x"), ("compare", "BASE=b"), ("gate", "CKPT=x y")]
+)
+def test_what_is_missing_is_told(workshop: Workshop, words: tuple[str, ...]) -> None:
+    done = workshop.make(*words)
     assert done.returncode == 2
-    assert f"make {target} comes with a later version" in done.stderr
+    assert f"make {words[0]} " in done.stderr
+    assert workshop.calls == []
 
 
 def test_help_names_every_target(workshop: Workshop) -> None:
