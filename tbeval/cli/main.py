@@ -16,9 +16,11 @@ from tbeval import __version__
 _COMMANDS = {
     "eval": "tbeval.cli.eval",
     "show": "tbeval.cli.show",
+    "report": "tbeval.cli.report",
     "status": "tbeval.cli.status",
     "runs": "tbeval.cli.runs",
     "checkpoints": "tbeval.cli.checkpoints",
+    "tasks": "tbeval.cli.tasks",
     "serve": "tbeval.cli.serve",
     "doctor": "tbeval.cli.doctor",
     "clean": "tbeval.cli.clean",
@@ -31,7 +33,7 @@ _COMMANDS = {
 }
 
 #: Commands that are announced but not there yet: they say so and exit with 2.
-_LATER = ("report", "tasks", "protocols")
+_LATER = ("protocols")
 
 
 class LazyGroup(click.RichGroup):
