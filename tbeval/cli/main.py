@@ -33,7 +33,7 @@ _COMMANDS = {
 }
 
 #: Commands that are announced but not there yet: they say so and exit with 2.
-_LATER = ("protocols")
+_LATER = ("protocols",)
 
 
 class LazyGroup(click.RichGroup):

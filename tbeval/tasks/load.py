@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from tbeval.settings.base import SettingsError
 from tbeval.settings.subset import Subset
 from tbeval.settings.wording import listed, nearest
+from tbeval.tasks.cache import Cache
 from tbeval.tasks.digest import task_digest
+from tbeval.tasks.fetched import fetched_paths
 
 if TYPE_CHECKING:
     from harbor.models.task.task import Task
@@ -68,9 +70,12 @@ def load_tasks(
         SettingsError: A task is not known, not there, or cannot be used; the message says which
             and what to do.
     """
-    directory = tasks_directory(subset)
     chosen = select_tasks(subset, select=select, exclude=exclude)
-    tasks = tuple(load_task(directory / task) for task in chosen)
+    if subset.source.kind == "directory":
+        directory = tasks_directory(subset)
+        tasks = tuple(load_task(directory / task) for task in chosen)
+    else:
+        tasks = tuple(load_task(path) for path in fetched_paths(subset, chosen))
     if difficulty is None:
         return tasks
     fits = tuple(task for task in tasks if task.difficulty == difficulty)
@@ -83,8 +88,15 @@ def load_tasks(
     return fits
 
 
+def is_here(subset: Subset, task: str) -> bool:
+    """Whether a task of a subset lies on this machine; not, whether it can be used."""
+    if subset.source.kind == "directory":
+        return (tasks_directory(subset) / task).is_dir()
+    return task in Cache.of(subset.source).index().tasks
+
+
 def tasks_directory(subset: Subset) -> Path:
-    """Where the task directories of a subset lie.
+    """Where the task directories of a subset of kind `directory` lie.
 
     Raises:
         SettingsError: The subset says nothing that can be used, or there is no such directory.
@@ -93,8 +105,7 @@ def tasks_directory(subset: Subset) -> Path:
     source = subset.source
     if source.kind != "directory":
         raise SettingsError(
-            f'{where}: tasks from "{source.kind}" cannot be fetched yet; fetch them yourself and '
-            'say source = { kind = "directory", path = "…" }.'
+            f"{where}: its tasks do not lie in one directory; `tbeval tasks fetch` brings them."
         )
     if source.path is None:
         raise SettingsError(f'{where}: source has no "path"; say where the task directories lie.')
