@@ -21,7 +21,7 @@ _LATER = {
 
 
 @click.command("eval")
-@click.argument("checkpoint")
+@click.argument("checkpoints", metavar="CHECKPOINT...", nargs=-1, required=True)
 @click.option("--subset", metavar="NAME", help="Which tasks: a subset's name or a TOML file.")
 @click.option("--tasks", metavar="PATTERNS", help="Only these of the subset, e.g. 'git-*,regex'.")
 @click.option("--exclude", metavar="PATTERNS", help="All of the subset but these.")
@@ -57,6 +57,11 @@ _LATER = {
 )
 @click.option("--new", is_flag=True, help="Start another run even if one could be continued.")
 @click.option(
+    "--side-by-side",
+    is_flag=True,
+    help="Several at once where their endpoints differ; -j is shared among them.",
+)
+@click.option(
     "--show-settings", is_flag=True, help="Print every setting and its origin; run nothing."
 )
 @click.option(
@@ -65,18 +70,28 @@ _LATER = {
 @click.option(
     "--reports-dir", type=click.Path(path_type=Path), default=Path("reports"), show_default=True
 )
-def command(checkpoint: str, results_dir: Path, reports_dir: Path, **given: Any) -> None:
+@click.pass_context
+def command(
+    context: click.Context,
+    checkpoints: tuple[str, ...],
+    results_dir: Path,
+    reports_dir: Path,
+    **given: Any,
+) -> None:
     """Evaluate CHECKPOINT: attempts × tasks, each in a sandbox of its own.
 
     Running the same command again continues an unfinished run. CHECKPOINT may be a pattern
-    ('iter*'); its checkpoints then run one after the other.
+    ('iter*'), and there may be several; they run one after the other, or --side-by-side.
     """
     from rich.console import Console
 
     console = Console()
-    checkpoints = _checkpoints(checkpoint, given)
+    named = [one for pattern in checkpoints for one in _checkpoints(pattern, given)]
+    found = list({one.id: one for one in named}.values())
+    if given["side_by_side"] and not given["show_settings"]:
+        _side_by_side(context, found, given)
     worst = 0
-    for one in checkpoints:
+    for one in found:
         options = _with_concurrency(console, one, given)
         if options["show_settings"]:
             _show_settings(console, one, options)
@@ -86,6 +101,27 @@ def command(checkpoint: str, results_dir: Path, reports_dir: Path, **given: Any)
             break
     if worst:
         raise Exit(worst)
+
+
+def _side_by_side(
+    context: "click.Context", checkpoints: "list[Checkpoint]", given: dict[str, Any]
+) -> None:
+    """Evaluate all at once if that is possible, and end; else return."""
+    from tbeval.cli.side_by_side import SideBySide, given_options, groups_of
+    from tbeval.settings.base import SettingsError
+
+    groups = groups_of(checkpoints)
+    if len(groups) < 2:  # noqa: PLR2004 - nothing to be beside
+        return
+    options = given_options(context)
+    if given["concurrency"] is not None:
+        if not given["concurrency"].isdigit() or int(given["concurrency"]) < len(groups):
+            raise SettingsError(
+                f"-j is {given['concurrency']}: with --side-by-side it must be a number, at least "
+                f"{len(groups)} here, one for each endpoint."
+            )
+        options.append(f"--concurrency={int(given['concurrency']) // len(groups)}")
+    raise Exit(SideBySide(options).run(groups))
 
 
 def _checkpoints(pattern: str, options: dict[str, Any]) -> "tuple[Checkpoint, ...]":
