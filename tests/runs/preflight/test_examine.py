@@ -36,7 +36,9 @@ async def test_all_is_well_with_a_proper_server(tmp_path: Path) -> None:
     async with ScriptedEndpoint(good) as endpoint:
         found = await findings(subject(tmp_path, endpoint.base_url))
         calls = len(endpoint.requests)
-    assert [f for f in found.values() if f.status != "ok"] == []
+    # an ordinary user's limits hold for each process only, and that is a warning
+    assert {f.name for f in found.values() if f.status != "ok"} <= {"limits"}
+    assert found["limits"].status != "failure"
     assert {"packages", "results", "memory", "clocks", "sandbox", "limits"} <= set(found)
     assert "context window 32768" in found["endpoint"].what
     assert calls == 1 + 1 + 1 + 4  # completion, length, one alone, four together
