@@ -67,13 +67,21 @@ def costs(summary: RunSummary) -> tuple[Line, ...]:
     retries = summary.tries - (summary.planned - summary.not_run)
     share = summary.time_limited / summary.scored if summary.scored else 0.0
     limited = f"{share:.1%}; a busier machine or server ends more"
+    # no other harness tells how long its agents waited for the model
+    where = (
+        (
+            Line("model time", duration(summary.model_sec), "waiting for its answers, all trials"),
+            Line("command time", duration(summary.command_sec), "the rest of the agents' time"),
+        )
+        if summary.run.source == "tbeval"
+        else ()
+    )
     return (
         Line("tokens in", f"{summary.tokens_in:,}"),
         Line("tokens out", f"{summary.tokens_out:,}"),
         Line("trials", str(summary.tries), f"{_n(retries, 'retry', 'retries')} among them"),
         Line("wall time", duration(summary.wall_sec), "while a trial was running"),
-        Line("model time", duration(summary.model_sec), "waiting for its answers, all trials"),
-        Line("command time", duration(summary.command_sec), "the rest of the agents' time"),
+        *where,
         Line("ended by time", f"{summary.time_limited} of {summary.scored} scored", limited),
     )
 

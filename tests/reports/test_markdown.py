@@ -26,6 +26,16 @@ def test_the_report_has_every_word_and_number_of_the_terminal(directory: Path) -
         assert f"| {line.name} | {line.value} |\n" in report
 
 
+def test_an_imported_run_shows_no_times_that_nobody_measured(
+    tmp_path: Path, run: RunRecord, trials: list[TrialRecord]
+) -> None:
+    imported = run.model_copy(update={"source": "terminal-bench"})
+    report = summary_markdown(summarise(write_made_up(tmp_path, imported, trials)))
+    assert "| wall time |" in report
+    assert "model time" not in report
+    assert "command time" not in report
+
+
 def test_hostile_text_adds_no_line_no_cell_and_no_markup(
     tmp_path: Path, run: RunRecord, trials: list[TrialRecord]
 ) -> None:
