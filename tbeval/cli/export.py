@@ -26,4 +26,5 @@ def command(runs: tuple[str, ...], *, form: str, output: Path | None, results_di
     table = read_table(directories)
     path = output or Path(f"trials.{form}")
     write_table(table, path, form)
-    click.echo(f"{path}: {len(table)} trials of {len(directories)} runs")
+    runs_of = "1 run" if len(directories) == 1 else f"{len(directories)} runs"
+    click.echo(f"{path}: {len(table)} trials of {runs_of}")
