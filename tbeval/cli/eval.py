@@ -72,7 +72,8 @@ _LATER = {
 )
 @click.pass_context
 def command(
-    context: click.Context,
+    context: click.RichContext,
+    /,
     checkpoints: tuple[str, ...],
     results_dir: Path,
     reports_dir: Path,
