@@ -56,7 +56,7 @@ def list_(subset: str | None) -> None:
     if subset is not None:
         _print(_OF_A_SUBSET, _tasks(load_subset(subset)))
         return
-    _print(_SUBSETS, (_subset(load_subset(str(path))) for path in list_subsets().values()))
+    _print(_SUBSETS, (_subset(name) for name in list_subsets()))
 
 
 @command.command("show")
@@ -85,18 +85,18 @@ def _holding(task: str, subset: str | None) -> "Subset":
     from tbeval.settings.base import SettingsError
     from tbeval.settings.subsets import list_subsets, load_subset
     from tbeval.settings.wording import nearest
-    from tbeval.tasks.load import is_here
+    from tbeval.tasks.load import tasks_here
 
     if subset is not None:
         return load_subset(subset)
-    known = [load_subset(str(path)) for path in list_subsets().values()]
+    known = [load_subset(name) for name in list_subsets()]
     holding = [one for one in known if task in one.tasks]
     if not holding:
         near = nearest(task, {each for one in known for each in one.tasks})
         raise SettingsError(
             f'no known subset has a task "{task}"{near}; `tbeval tasks list` names the subsets.'
         )
-    return next((one for one in holding if is_here(one, task)), holding[0])
+    return next((one for one in holding if task in tasks_here(one)), holding[0])
 
 
 def _facts(subset: "Subset", info: "TaskInfo", facts: "TaskFacts") -> Iterable[tuple[str, str]]:
@@ -117,17 +117,24 @@ def _facts(subset: "Subset", info: "TaskInfo", facts: "TaskFacts") -> Iterable[t
     yield "directory", str(info.path)
 
 
-def _subset(subset: "Subset") -> tuple[str, ...]:
-    from tbeval.tasks.load import is_here
+def _subset(name: str) -> tuple[str, ...]:
+    """What is known of a subset, or why it cannot be used: that must not hide the others."""
+    from tbeval.settings.base import SettingsError
+    from tbeval.settings.subsets import load_subset
+    from tbeval.tasks.load import tasks_here
 
-    here = sum(is_here(subset, task) for task in subset.tasks)
-    return subset.name, str(len(subset.tasks)), str(here), subset.description
+    try:
+        subset = load_subset(name)
+        here = len(tasks_here(subset))
+    except SettingsError as error:
+        return name, "-", "-", str(error)
+    return name, str(len(subset.tasks)), str(here), subset.description
 
 
 def _tasks(subset: "Subset") -> Iterable[tuple[str, ...]]:
-    from tbeval.tasks.load import is_here, load_tasks
+    from tbeval.tasks.load import load_tasks, tasks_here
 
-    here = [task for task in subset.tasks if is_here(subset, task)]
+    here = tasks_here(subset)
     loaded = {task.id: task for task in load_tasks(subset, select=here)} if here else {}
     for task in subset.tasks:
         if task not in loaded:

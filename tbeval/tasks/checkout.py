@@ -59,13 +59,13 @@ def public_url(url: str) -> str:
 
 
 def _fetch(target: Path, url: str, commit: str, branch: str | None) -> None:
-    options = ("fetch", "--quiet", "--no-tags", "--filter=blob:none")
+    options = ("fetch", "--quiet", "--no-tags")
     try:
-        _git(target, *options, "--depth=1", "origin", commit)
+        _git(target, *options, "--filter=blob:none", "--depth=1", "origin", commit)
     except CheckoutError as error:
-        # Some servers give out no commit by its name: then the branch, with its history.
+        # Some servers give out no commit (nor file) by its name: then the branch, all of it.
         if branch is not None and "unadvertised" in str(error):
-            _git(target, *options, "origin", f"refs/heads/{branch}")
+            _git(target, *options, "--no-filter", "origin", f"refs/heads/{branch}")
             return
         raise CheckoutError(f"cannot fetch {commit} from {public_url(url)}: {error}") from error
 

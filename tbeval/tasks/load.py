@@ -88,11 +88,17 @@ def load_tasks(
     return fits
 
 
-def is_here(subset: Subset, task: str) -> bool:
-    """Whether a task of a subset lies on this machine; not, whether it can be used."""
+def tasks_here(subset: Subset) -> tuple[str, ...]:
+    """The tasks of a subset that lie on this machine, in its order; not, whether they are usable.
+
+    Raises:
+        SettingsError: The subset's directory is not there.
+    """
     if subset.source.kind == "directory":
-        return (tasks_directory(subset) / task).is_dir()
-    return task in Cache.of(subset.source).index().tasks
+        directory = tasks_directory(subset)
+        return tuple(task for task in subset.tasks if (directory / task).is_dir())
+    known = Cache.of(subset.source).index().tasks
+    return tuple(task for task in subset.tasks if task in known)
 
 
 def tasks_directory(subset: Subset) -> Path:

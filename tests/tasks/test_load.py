@@ -95,11 +95,14 @@ def test_what_a_task_says_of_itself(tmp_path: Path, make_task: Callable[..., Pat
     assert any("memory" in warning for warning in task.warnings)  # harbor calls it deprecated
 
 
-def test_sources_that_cannot_be_used(tmp_path: Path, subset: Subset) -> None:
+def test_sources_that_cannot_be_used(
+    tmp_path: Path, subset: Subset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     gone = subset.model_copy(update={"source": TaskSource(path=tmp_path / "gone")})
     assert "no directory" in refused(lambda: load_tasks(gone))
     fetched = subset.model_copy(update={"source": TaskSource(kind="git", url="x")})
-    assert '"git"' in refused(lambda: load_tasks(fetched))
+    assert "`tbeval tasks fetch " in refused(lambda: load_tasks(fetched))
     nowhere = subset.model_copy(update={"source": TaskSource()})
     assert '"path"' in refused(lambda: load_tasks(nowhere))
     assert "git-merge" in refused(lambda: load_tasks(subset))
