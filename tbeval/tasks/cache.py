@@ -4,6 +4,7 @@
     <cache>/index/<source>.json                 id -> where its task lies, and its digests
     <cache>/sources/<source>/<id>/              as fetched from git, to be converted again
     <cache>/tasks/<digest>-<converter>/<id>/    as tbeval runs it; the digest is the source's
+    <cache>/tasks/<digest>-<converter>/.<id>    its own digest, and the converter's warnings
     <cache>/new/                                what is being made; a killed fetch leaves it
 
 Everything is made under `new/` and renamed into its place: what has a name there is whole.
@@ -31,19 +32,29 @@ from tbeval.tasks.digest import task_digest
 COPIED = "copied"
 
 
-class CachedTask(Record):
+class Made(Record):
+    """What came of a conversion; it lies beside the task directory.
+
+    Attributes:
+        digest: Of the directory's content.
+        warnings: What the converter had to say, one sentence each.
+    """
+
+    digest: str
+    warnings: tuple[str, ...] = ()
+
+
+class CachedTask(Made):
     """One task of the cache.
 
     Attributes:
         path: Its directory, relative to the cache.
-        digest: Of that directory's content.
         source_digest: Of what it was converted from.
         converter: The version of the converter, or `COPIED`.
         origin: `git`, or the directory that it was taken from.
     """
 
     path: str
-    digest: str
     source_digest: str
     converter: str
     origin: str

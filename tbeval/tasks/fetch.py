@@ -8,18 +8,28 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
+
+from pydantic import ValidationError
 
 from tbeval.settings.base import SettingsError
 from tbeval.settings.subset import Subset
 from tbeval.settings.wording import listed
-from tbeval.tasks.cache import COPIED, Cache, CachedTask, Index
+from tbeval.tasks.cache import COPIED, Cache, CachedTask, Index, Made
 from tbeval.tasks.checkout import CheckoutError, checkout, public_url
 from tbeval.tasks.digest import IGNORED, task_digest
 from tbeval.tasks.fetched import check_digest, subset_argument
 from tbeval.tasks.load import load_task, tasks_directory
 
 GIT = "git"
-Convert = Callable[[Path, Path], object]
+
+
+class Conversion(Protocol):
+    """What a converter tells of one task."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence each."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,7 @@ class Converter:
     """
 
     version: str
-    convert: Convert
+    convert: Callable[[Path, Path], Conversion]
 
 
 def own_converter() -> Converter:
@@ -193,39 +203,43 @@ def _place(fetch: _Fetch, source: Path, origin: str) -> CachedTask:
     digest = task_digest(source)
     version = COPIED if (source / "task.toml").is_file() else fetch.converter.version
     place = cache.root / "tasks" / f"{digest}-{version}" / source.name
-    record = place.with_name(f".{source.name}.digest")
-    if not _is_placed(place, record):
+    record = place.with_name(f".{source.name}")
+    made = _made_before(place, record)
+    if made is None:
         with cache.making() as directory:
-            made = directory / source.name
-            _make(fetch.converter, source, made)
-            made_digest = _digest_of_usable(made, source)
-            cache.put(made, place)
-            (directory / "digest").write_text(made_digest, encoding="ascii")
-            (directory / "digest").replace(record)
+            target = directory / source.name
+            warnings = _convert(fetch.converter, source, target)
+            made = Made(digest=_digest_of_usable(target, source), warnings=warnings)
+            cache.put(target, place)
+            (directory / "record").write_text(made.model_dump_json(), encoding="utf-8")
+            (directory / "record").replace(record)
     return CachedTask(
         path=str(place.relative_to(cache.root)),
-        digest=record.read_text(encoding="ascii"),
         source_digest=digest,
         converter=version,
         origin=origin,
+        **made.model_dump(),
     )
 
 
-def _is_placed(place: Path, record: Path) -> bool:
+def _made_before(place: Path, record: Path) -> Made | None:
+    """What an earlier conversion of the same files left, if it is whole."""
     try:
-        return record.read_text(encoding="ascii") == task_digest(place)
-    except (OSError, ValueError):
-        return False
+        made = Made.model_validate_json(record.read_bytes())
+        return made if made.digest == task_digest(place) else None
+    except (OSError, ValidationError):
+        return None
 
 
-def _make(converter: Converter, source: Path, target: Path) -> None:
+def _convert(converter: Converter, source: Path, target: Path) -> tuple[str, ...]:
+    """Make the task directory; returns what the converter has to say of it."""
     if (source / "task.toml").is_file():
         shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns(*IGNORED))
-        return
+        return ()
     if not (source / "task.yaml").is_file():
         raise SettingsError(f"{source} has neither a task.toml nor a task.yaml: it is no task.")
     try:
-        converter.convert(source, target)
+        return converter.convert(source, target).warnings
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SettingsError(f"{source}: {type(error).__name__}: {error}") from error
 

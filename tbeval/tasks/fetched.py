@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tbeval.settings.base import SettingsError
@@ -11,8 +12,21 @@ from tbeval.tasks.cache import COPIED, Cache
 from tbeval.tasks.digest import subset_digest
 
 
-def fetched_paths(subset: Subset, tasks: Sequence[str]) -> tuple[Path, ...]:
-    """Where tasks of a subset lie in the cache, unchanged since they were put there.
+@dataclass(frozen=True)
+class FetchedTask:
+    """A task in the cache.
+
+    Attributes:
+        path: Its directory.
+        warnings: What the converter had to say of it.
+    """
+
+    path: Path
+    warnings: tuple[str, ...]
+
+
+def fetched_tasks(subset: Subset, tasks: Sequence[str]) -> tuple[FetchedTask, ...]:
+    """Tasks of a subset in the cache, unchanged since they were put there.
 
     Raises:
         SettingsError: One is not there, was changed, was made by another version of the converter,
@@ -37,7 +51,7 @@ def fetched_paths(subset: Subset, tasks: Sequence[str]) -> tuple[Path, ...]:
             )
     if all(task in known for task in subset.tasks):
         check_digest(subset, {task: known[task].source_digest for task in subset.tasks})
-    return tuple(cache.root / known[task].path for task in tasks)
+    return tuple(FetchedTask(cache.root / known[task].path, known[task].warnings) for task in tasks)
 
 
 def is_current(converter: str) -> bool:

@@ -3,7 +3,7 @@
 import tomllib
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from tbeval.settings.subset import Subset
 from tbeval.settings.wording import listed, nearest
 from tbeval.tasks.cache import Cache
 from tbeval.tasks.digest import task_digest
-from tbeval.tasks.fetched import fetched_paths
+from tbeval.tasks.fetched import FetchedTask, check_digest, fetched_tasks
 
 if TYPE_CHECKING:
     from harbor.models.task.task import Task
@@ -36,7 +36,7 @@ class TaskInfo:
         difficulty: As its author says; empty if he does not.
         category: The same.
         tags: The same.
-        warnings: What harbor had to say about its files, one line each.
+        warnings: What harbor and tbeval's converter had to say about its files, one line each.
     """
 
     id: str
@@ -74,8 +74,10 @@ def load_tasks(
     if subset.source.kind == "directory":
         directory = tasks_directory(subset)
         tasks = tuple(load_task(directory / task) for task in chosen)
+        if len(tasks) == len(subset.tasks):
+            check_digest(subset, {task.id: task.digest for task in tasks})
     else:
-        tasks = tuple(load_task(path) for path in fetched_paths(subset, chosen))
+        tasks = tuple(_converted(task) for task in fetched_tasks(subset, chosen))
     if difficulty is None:
         return tasks
     fits = tuple(task for task in tasks if task.difficulty == difficulty)
@@ -86,6 +88,11 @@ def load_tasks(
             f"there are: {there}."
         )
     return fits
+
+
+def _converted(task: FetchedTask) -> TaskInfo:
+    info = load_task(task.path)
+    return replace(info, warnings=(*info.warnings, *task.warnings))
 
 
 def tasks_here(subset: Subset) -> tuple[str, ...]:

@@ -3,12 +3,30 @@
 import os
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from tbeval.settings.subset import Subset, TaskSource
 from tbeval.tasks.fetch import Converter
 
+COMPOSE = """\
+services:
+  client:
+    build: .
+    image: ${T_BENCH_TASK_DOCKER_CLIENT_IMAGE_NAME}
+    container_name: ${T_BENCH_TASK_DOCKER_CLIENT_CONTAINER_NAME}
+    command: ["sh", "-c", "sleep infinity"]
+    environment:
+      - TEST_DIR=${T_BENCH_TEST_DIR}
+"""
 IDS = ("first", "second", "third")
+
+
+@dataclass(frozen=True)
+class Warned:
+    """What a converter returns."""
+
+    warnings: tuple[str, ...]
 
 
 class Counting:
@@ -19,7 +37,7 @@ class Counting:
         self.failing: set[str] = set()
         self.killed_at: str | None = None
 
-    def __call__(self, source: Path, target: Path) -> None:
+    def __call__(self, source: Path, target: Path) -> "Warned":
         self.made.append(source.name)
         target.mkdir()
         (target / "instruction.md").write_text((source / "task.yaml").read_text())
@@ -32,6 +50,7 @@ class Counting:
         (target / "environment" / "Dockerfile").write_text("FROM scratch\n")
         (target / "tests").mkdir()
         shutil.copy2(source / "run-tests.sh", target / "tests" / "test.sh")
+        return Warned((f"{source.name} was simplified.",))
 
     def version(self, name: str = "1") -> Converter:
         return Converter(name, self)
@@ -44,6 +63,8 @@ def write_old_tasks(directory: Path, ids: tuple[str, ...] = IDS) -> Path:
         (task / "tests").mkdir(parents=True)
         (task / "task.yaml").write_text(f"instruction: |-\n  Do what {name} asks.\n")
         (task / "Dockerfile").write_text("FROM scratch\n")
+        (task / "docker-compose.yaml").write_text(COMPOSE)
+        (task / "solution.sh").write_text("#!/bin/bash\ntrue\n")
         (task / "run-tests.sh").write_text("#!/bin/bash\npytest $TEST_DIR\n")
         (task / "run-tests.sh").chmod(0o755)
         (task / "tests" / "test_outputs.py").write_text("def test_it():\n    pass\n")

@@ -12,9 +12,9 @@ from tbeval.settings.subset import Subset, TaskSource
 from tbeval.tasks import fetched
 from tbeval.tasks.cache import Cache
 from tbeval.tasks.digest import subset_digest, task_digest
-from tbeval.tasks.fetch import fetch_tasks
+from tbeval.tasks.fetch import Converter, fetch_tasks
 from tbeval.tasks.load import load_tasks
-from tests.tasks.fetching import IDS, Counting, Repository, write_old_tasks
+from tests.tasks.fetching import IDS, Counting, Repository, Warned, write_old_tasks
 
 
 @pytest.fixture
@@ -26,8 +26,13 @@ def repository(tmp_path: Path) -> Repository:
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(fetched, "is_current", lambda _: True)  # of the stand-in's versions
     return tmp_path / "cache" / "tbeval"
+
+
+@pytest.fixture(autouse=True)
+def _versions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "counting" in request.fixturenames:  # the stand-in has versions of its own
+        monkeypatch.setattr(fetched, "is_current", lambda _: True)
 
 
 @pytest.fixture
@@ -67,6 +72,7 @@ def test_fetches_the_commit_and_only_what_is_wanted(
     assert [task.id for task in tasks] == list(IDS)
     assert "Do what first asks." in tasks[0].instruction  # not the branch's newer text
     assert [task.path.parent.name.rpartition("-")[2] for task in tasks] == ["1"] * 3
+    assert tasks[1].warnings == ("second was simplified.",)
     assert not list(cache.rglob("not-wanted.bin"))
     assert not list(cache.rglob(".git"))
     assert files(cache) == set()
@@ -228,9 +234,11 @@ def test_from_a_directory_of_harbors_tasks(
     assert f"{ready}/task.toml: timeout_sec of [agent] is -1" in told
 
 
-def test_two_at_once_do_the_work_once(repository: Repository, cache: Path) -> None:
+def test_two_at_once_do_the_work_once(
+    repository: Repository, counting: Counting, cache: Path
+) -> None:
     subset = repository.subset()
-    counting, waits = Counting(), threading.Event()
+    waits = threading.Event()
     told: list[str] = []
 
     def note(line: str) -> None:
@@ -238,13 +246,12 @@ def test_two_at_once_do_the_work_once(repository: Repository, cache: Path) -> No
         if "waiting" in line:
             waits.set()
 
-    def convert(source: Path, target: Path) -> None:
+    def convert(source: Path, target: Path) -> Warned:
         assert waits.wait(20)  # until the other one has met the lock
-        counting(source, target)
+        return counting(source, target)
 
     def run() -> None:
-        converter = counting.version()
-        fetch_tasks(subset, note=note, converter=type(converter)("1", convert))
+        fetch_tasks(subset, note=note, converter=Converter("1", convert))
 
     threads = [threading.Thread(target=run) for _ in range(2)]
     for thread in threads:
@@ -283,3 +290,20 @@ def test_sources_that_say_too_little_or_too_much(counting: Counting, tmp_path: P
     told = refused(lambda: fetch(secret, counting))
     assert "127.0.0.1:9" in told
     assert "sesame" not in told
+
+
+def test_with_tbevals_own_converter(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subset = repository.subset()
+    fetch_tasks(subset)
+    tasks = load_tasks(subset)
+    assert [task.instruction.strip() for task in tasks] == [f"Do what {t} asks." for t in IDS]
+    assert (tasks[0].path / "tests" / "test.sh").is_file()
+    monkeypatch.setattr("tbeval.tasks.convert.CONVERTER_VERSION", "another")
+    told = refused(lambda: load_tasks(subset))
+    assert "another version of tbeval converted it" in told
+    assert "`tbeval tasks fetch mine`" in told
+    repository.go_away()
+    fetch_tasks(subset)
+    assert len(load_tasks(subset)) == 3
