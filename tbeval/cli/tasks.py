@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tbeval.tasks.load import TaskInfo
 
 _SUBSETS = ("subset", "tasks", "here", "description")
+_LONG = {"description", "category"}
 _OF_A_SUBSET = ("task", "difficulty", "category", "agent", "verifier", "warnings")
 
 
@@ -159,8 +160,8 @@ def _print(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> None:
     from tbeval.reports.escape import visible
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, column in enumerate(columns):
-        table.add_column(column, overflow="fold", no_wrap=number == 0)
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column not in _LONG)
     for row in rows:
         table.add_row(*(Text(visible(cell)) for cell in row))
     Console().print(table)

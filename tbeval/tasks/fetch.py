@@ -4,6 +4,7 @@ One process at a time writes the cache. Each task is converted once for what its
 by loading it, and entered into the index at once: a fetch that was cut off goes on where it was.
 """
 
+import errno
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -241,6 +242,8 @@ def _convert(converter: Converter, source: Path, target: Path) -> tuple[str, ...
     try:
         return converter.convert(source, target).warnings
     except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise  # not this task's doing, and the next one would fare no better
         raise SettingsError(f"{source}: {type(error).__name__}: {error}") from error
 
 
