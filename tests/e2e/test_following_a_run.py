@@ -75,5 +75,5 @@ def test_the_doctor_tells_by_its_exit_code_whether_something_failed(tmp_path: Pa
     ill = tbeval("doctor", "dead", cwd=tmp_path)
     assert ill.returncode == 1
     assert "failure endpoint" in ill.stdout
-    for wrong in (("doctor", "nobody"), ("doctor", "--sandbox", "docker"), ("doctor", "--new")):
+    for wrong in (("doctor", "nobody"), ("doctor", "--sandbox", "none"), ("doctor", "--new")):
         assert tbeval(*wrong, cwd=tmp_path).returncode == 2
