@@ -47,11 +47,10 @@ def command(
     from tbeval.reports.page.folder import write_folder
     from tbeval.results.measured import runs_of_series
     from tbeval.results.references import read_references
-    from tbeval.results.run_results import read_results
     from tbeval.results.select import select_runs
     from tbeval.settings.base import SettingsError
 
-    found = [read_results(path) for path in select_runs(results_dir, runs)]
+    found = select_runs(results_dir, runs)
     names = {name for each in found for name in (each.run.checkpoint, each.run.run_id)}
     if baseline and baseline not in names:
         raise SettingsError(f'the baseline "{baseline}" is none of the runs: name it, too.')

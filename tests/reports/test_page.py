@@ -250,7 +250,7 @@ def test_the_page_says_what_compare_says(content: Content, tmp_path: Path) -> No
     for sentence in data["verdicts"]:
         assert sentence in index
     assert "solved by iter335 alone: one-of-two" in (tmp_path / "out" / "report.md").read_text()
-    assert "iter335: only 60.0 % of the planned cells have a verdict." in data["warnings"]
+    assert "base30b, iter335: only 60.0 % of the planned cells have a verdict." in data["warnings"]
 
 
 def test_markdown_of_any_size_fits_a_comment() -> None:

@@ -82,6 +82,7 @@ def page_of(content: Content, shown: Shown, trial: TrialRecord, key: str) -> tup
         key=key,
         shown=shown,
         trial=trial,
+        seconds=_seconds(trial),
         siblings=_siblings(content, shown, trial),
         up="../" * shown.folder.count("/") + "../index.html",
         verifier=report,
@@ -96,6 +97,14 @@ def page_of(content: Content, shown: Shown, trial: TrialRecord, key: str) -> tup
         archive=f"{file_name(trial.trial_id)}.zip" if archive else "",
     )
     return html, archive
+
+
+def _seconds(trial: TrialRecord) -> dict[str, float]:
+    """Phase → its seconds; a phase may be entered several times."""
+    found: dict[str, float] = {}
+    for phase in trial.phases:
+        found[phase.name] = found.get(phase.name, 0.0) + phase.seconds
+    return found
 
 
 def _siblings(content: Content, shown: Shown, trial: TrialRecord) -> tuple[Sibling, ...]:

@@ -1,5 +1,7 @@
 """The report's first words: what the comparison says, and how complete it all is."""
 
+from collections.abc import Mapping, Sequence
+
 from tbeval.reports.comparing import verdict, winner_sentence
 from tbeval.reports.page.content import Content, Shown
 from tbeval.reports.page.endings import missing
@@ -61,19 +63,24 @@ def completeness(shown: Shown) -> tuple[str, ...]:
 
 
 def warnings(content: Content) -> tuple[str, ...]:
-    """What a reader must know before he believes a number, a sentence each."""
-    said = [
-        f"{shown.name}: only {100 * shown.summary.completeness:.1f} % of the planned cells have a "
-        "verdict."
-        for shown in content.shown
-        if shown.summary.completeness < COMPLETE
-    ]
-    said += content.refused
+    """What a reader must know before he believes a number: a sentence each, what is equal once."""
+    told: dict[str, list[str]] = {}
+    for shown in content.shown:
+        complete = shown.summary.completeness
+        if complete < COMPLETE:
+            why = f"only {100 * complete:.1f} % of the planned cells have a verdict."
+            told.setdefault(why, []).append(shown.name)
+    said = [*_named(told), *content.refused]
+    told = {}
     for shown in content.shown:
         run = shown.results.run
-        said += [f"{shown.name}: changed in mid-run: {change}" for change in run.changes]
-        said += [f"{shown.name}: {note}" for note in run.notes]
-    if content.comparison is not None:
-        for row in content.comparison.rows:
-            said += [f"{row.other.checkpoint}: {each}" for each in row.warnings]
-    return tuple(said)
+        for text in (*(f"changed in mid-run: {change}" for change in run.changes), *run.notes):
+            told.setdefault(text, []).append(shown.name)
+    for row in content.comparison.rows if content.comparison else ():
+        for each in row.warnings:
+            told.setdefault(str(each), []).append(row.other.checkpoint)
+    return (*said, *_named(told))
+
+
+def _named(told: Mapping[str, Sequence[str]]) -> list[str]:
+    return [f"{', '.join(names)}: {text}" for text, names in told.items()]
