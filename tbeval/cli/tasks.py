@@ -1,6 +1,6 @@
 """`tbeval tasks`: fetch the tasks of a subset, list them, and show one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from tbeval.tasks.load import TaskInfo
 
 _SUBSETS = ("subset", "tasks", "here", "description")
-_LONG = {"description", "category"}
 _OF_A_SUBSET = ("task", "difficulty", "category", "agent", "verifier", "warnings")
 
 
@@ -55,9 +54,9 @@ def list_(subset: str | None) -> None:
     from tbeval.settings.subsets import list_subsets, load_subset
 
     if subset is not None:
-        _print(_OF_A_SUBSET, _tasks(load_subset(subset)))
+        _print_aligned([_OF_A_SUBSET, *_tasks(load_subset(subset))])
         return
-    _print(_SUBSETS, (_subset(name) for name in list_subsets()))
+    _print_folded(_SUBSETS, (_subset(name) for name in list_subsets()))
 
 
 @command.command("show")
@@ -152,7 +151,19 @@ def _tasks(subset: "Subset") -> Iterable[tuple[str, ...]]:
         )
 
 
-def _print(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> None:
+def _print_aligned(rows: Sequence[tuple[str, ...]]) -> None:
+    """In columns as wide as they must be, for `grep` and `awk`: ids are long, terminals vary."""
+    from tbeval.reports.escape import visible
+
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
+        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def _print_folded(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> None:
+    """As a table that folds its last column to the terminal's width."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -161,7 +172,7 @@ def _print(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column not in _LONG)
+        table.add_column(column, overflow="fold", no_wrap=column != "description")
     for row in rows:
         table.add_row(*(Text(visible(cell)) for cell in row))
     Console().print(table)
