@@ -41,7 +41,7 @@ DEAD = (
         (("eval", "mine"), UNKNOWN_KEY, ("line 4", "served_modle", "served_model")),
         (("eval", "mine"), "[checkpoints.mine\n", ("line 1",)),
         (("eval", "mine"), DEAD, ("127.0.0.1:9",)),
-        (("report",), "", ("comes with a later version",)),
+        (("protocols",), "", ("comes with a later version",)),
         (("show",), "", ("results",)),
     ],
 )
