@@ -21,7 +21,7 @@ async def create_trial(config: TrialConfig) -> Trial:
     return trial
 
 
-class _HashedTask(Task):  # type: ignore[misc] # harbor is Any to mypy (pyproject.toml)
+class _HashedTask(Task):
     """A task whose checksum is the digest that the trial's lock was written with.
 
     harbor's own property reads every file once more. It is deprecated, too, and warns: where a
@@ -36,7 +36,7 @@ class _HashedTask(Task):  # type: ignore[misc] # harbor is Any to mypy (pyprojec
         return self.lock_digest.removeprefix("sha256:")
 
 
-class _LocalTrial(Trial):  # type: ignore[misc] # likewise
+class _LocalTrial(Trial):
     """Only to be created: what comes is harbor's trial for the task's kind."""
 
     @staticmethod
