@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml  # type: ignore[import-untyped, unused-ignore]  # types-PyYAML may be missing
+import yaml
 from harbor.mappers.terminal_bench import TerminalBenchTaskConfig
 from pydantic import ValidationError
 
