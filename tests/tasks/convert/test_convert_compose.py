@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -99,14 +99,14 @@ def test_client_and_server_with_fixed_names_and_ports(
     ],
 )
 def test_what_one_container_cannot_say_keeps_a_compose_file(
-    make_source: MakeSource, tmp_path: Path, client: dict[str, object]
+    make_source: MakeSource, tmp_path: Path, client: dict[str, Any]
 ) -> None:
     convert_task(make_source(client=client), tmp_path / "some-task")
     main = read_compose(tmp_path / "some-task")["services"]["main"]
     for key, value in client.items():
         if key == "environment":
-            [variable] = client["environment"]  # type: ignore[misc]  # a list of one
-            assert main[key]["A"] == str(variable).removeprefix("A=")
+            [variable] = value
+            assert main[key]["A"] == variable.removeprefix("A=")
         elif key != "build":
             assert main[key] == value
     assert main["build"].get("args", {"A": "1"}) == {"A": "1"}
