@@ -28,8 +28,14 @@ def check_environment(environment_dir: Path, image: str | None) -> None:
     """See that a task can be set up without an image.
 
     Raises:
-        UnsupportedTaskError: It comes as an image, or has a Dockerfile or compose file only.
+        UnsupportedTaskError: It comes as an image, has a Dockerfile or compose file only, or was
+            converted: what it calls setup.sh is then no set-up for this sandbox.
     """
+    if _made_for_docker(environment_dir.parent / "task.toml"):
+        raise UnsupportedTaskError(
+            f"{environment_dir.parent} was converted from a task for Docker: it needs "
+            "--sandbox docker."
+        )
     if (environment_dir / SETUP).is_file():
         return
     needs = [image] if image else []
@@ -65,3 +71,13 @@ def wants_network(environment_dir: Path) -> bool:
             "cannot enforce: this task needs --sandbox docker."
         )
     return mode == "public"
+
+
+def _made_for_docker(task_toml: Path) -> bool:
+    """Whether tbeval's converter says so in `[metadata.tbeval]`."""
+    try:
+        metadata = tomllib.loads(task_toml.read_text(encoding="utf-8")).get("metadata")
+    except (OSError, ValueError):
+        return False  # harbor has its own words for it
+    marks = metadata.get("tbeval") if isinstance(metadata, dict) else None
+    return isinstance(marks, dict) and marks.get("sandbox") == "docker"

@@ -12,6 +12,8 @@ import pytest
 from harbor.models.task.task import Task
 from harbor.models.trial.paths import TrialPaths
 
+from tbeval.sandboxes.errors import UnsupportedTaskError
+from tbeval.sandboxes.tasks import check_environment
 from tbeval.tasks.convert import CONVERTER_VERSION, ConvertError, Marks, convert_task
 from tbeval.tasks.digest import task_digest
 from tbeval.tasks.load import load_task
@@ -98,6 +100,15 @@ def test_a_message_that_names_the_screen_is_no_reading(
 ) -> None:
     source = make_source(files={"tests/test_outputs.py": 'assert 1, "not in post-agent.txt"\n'})
     assert convert_task(source, tmp_path / "some-task").marks.last_screen is None
+
+
+def test_its_setup_script_makes_it_no_task_for_bubblewrap(
+    make_source: MakeSource, tmp_path: Path
+) -> None:
+    source = make_source(files={"setup.sh": "apt-get update\n"})
+    convert_task(source, tmp_path / "some-task")
+    with pytest.raises(UnsupportedTaskError, match="needs --sandbox docker"):
+        check_environment(tmp_path / "some-task" / "environment", None)
 
 
 def test_a_table_of_somebody_else_is_no_mark() -> None:
