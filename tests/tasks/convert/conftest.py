@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped, unused-ignore]  # types-PyYAML may be missing
+import yaml
 
 CLIENT = {
     "build": {"dockerfile": "Dockerfile"},

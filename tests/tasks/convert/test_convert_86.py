@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml  # type: ignore[import-untyped, unused-ignore]  # types-PyYAML may be missing
+import yaml
 from harbor.models.task.task import Task
 
 from tbeval.tasks.convert import Converted, Marks, convert_task
