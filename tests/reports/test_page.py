@@ -212,6 +212,15 @@ def test_a_trial_page_has_what_happened(content: Content, tmp_path: Path) -> Non
         assert archive.read("agent/pane.txt") == b"plain"
 
 
+def test_megabytes_in_every_field_are_cut(directory: Path, tmp_path: Path) -> None:
+    leave(directory, TRIAL, "<y>" * 1_000_000)
+    found = content_of([read_results(directory)], command="x")
+    write_folder(found, tmp_path / "out", figures=False)
+    page = tmp_path / "out" / found.shown[0].page_of(TRIAL)
+    assert 20_000 < page.stat().st_size < 700_000
+    assert "characters left out" in page.read_text()
+
+
 def test_only_pages_whose_trial_changed_are_written_again(
     content: Content, directory: Path, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from tbeval.reports.escape import visible, visible_lines
 from tbeval.reports.page import endings, forest, heatmap, leaderboard, verdicts
 from tbeval.reports.page.content import Content
 from tbeval.reports.page.method import MEANINGS
+from tbeval.reports.page.reading import capped
 from tbeval.reports.words import counts
 
 _FOLDER = "templates/page"
@@ -104,12 +105,15 @@ def _environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    return value if isinstance(value, Markup) else visible(str(value))
+    """One line of text; a name or a message of megabytes is cut in its middle."""
+    if isinstance(value, Markup):
+        return value
+    return visible(capped(str(value), 2000, 500))
 
 
 def _lines(text: str) -> Markup:
     """Text of several lines, for `<pre>`: its ends of lines stay, all else is made visible."""
-    return Markup.escape(visible_lines(text))
+    return Markup.escape(visible_lines(capped(text, 20_000, 10_000)))
 
 
 def _kind(reason: str) -> str:
