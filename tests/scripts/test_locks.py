@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 NAME = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)==(?P<version>[^ ;\\]+)(?: ; [^\\]+)? \\")
@@ -32,9 +33,11 @@ def test_what_pyproject_asks_for_is_locked() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     base, dev = locked("base.txt"), locked("dev.txt")
     for requirement in wanted(project["project"]["dependencies"]):
-        assert requirement.specifier.contains(base[requirement.name]), requirement
+        assert requirement.specifier.contains(base[canonicalize_name(requirement.name)]), (
+            requirement
+        )
     for requirement in wanted(project["dependency-groups"]["dev"]):
-        assert requirement.specifier.contains(dev[requirement.name]), requirement
+        assert requirement.specifier.contains(dev[canonicalize_name(requirement.name)]), requirement
 
 
 def test_development_runs_what_users_run() -> None:
