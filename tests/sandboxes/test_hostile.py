@@ -44,7 +44,10 @@ async def hit(cage: Cage, command: str, *, timeout_sec: float = 30) -> tuple[Sai
 
 async def test_fork_bomb(victim: Cage) -> None:
     bomb = "f() { f | f & }; f 2>/dev/null; sleep 0.5; for i in $(seq 100); do sleep 9 & done"
-    _, limits = await hit(victim, bomb, timeout_sec=3)
+    limits: set[str] = set()
+    for _ in range(4):  # without a pids group only bash's own words tell, if it gets to them
+        if "processes" not in limits:
+            _, limits = await hit(victim, bomb, timeout_sec=4)
     assert "processes" in limits
 
 
