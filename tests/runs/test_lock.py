@@ -23,6 +23,7 @@ from tbeval.runs.lock import (
     run_lock,
 )
 
+RACERS = 5
 ELSEWHERE = Heartbeat("other", "other 1234", 77, "token", 5)
 
 
@@ -139,15 +140,17 @@ def test_of_two_that_saw_no_lock_one_is_told(tmp_path: Path) -> None:
     assert read_heartbeat(tmp_path) == ELSEWHERE, "what is not ours is left alone"
 
 
-def race(directory: Path, start: Any, winners: Any) -> None:
+def race(directory: Path, start: Any, winners: Any, losers: Any) -> None:
     module.BEAT_SEC, module.STILL_SEC = 0.1, 0.4
     start.wait()
     try:
         with run_lock(directory):
             winners.append(os.getpid())
-            time.sleep(3)
+            until = time.monotonic() + 60
+            while len(winners) + len(losers) < RACERS and time.monotonic() < until:
+                time.sleep(0.02)
     except RunLockedError:
-        pass
+        losers.append(os.getpid())
 
 
 def test_of_many_takers_one_wins(tmp_path: Path) -> None:
@@ -155,14 +158,15 @@ def test_of_many_takers_one_wins(tmp_path: Path) -> None:
     with (tmp_path / LOCK_FILE).open("a+") as stale, context.Manager() as manager:
         assert module._lock(stale)
         write(tmp_path, ELSEWHERE)
-        start, winners = manager.Event(), manager.list()
-        racers = [context.Process(target=race, args=(tmp_path, start, winners)) for _ in range(5)]
+        start, winners, losers = manager.Event(), manager.list(), manager.list()
+        told = (tmp_path, start, winners, losers)
+        racers = [context.Process(target=race, args=told) for _ in range(RACERS)]
         for racer in racers:
             racer.start()
         start.set()
         for racer in racers:
             racer.join()
-        assert len(winners) == 1
+        assert (len(winners), len(losers)) == (1, RACERS - 1)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"host": 1}'])

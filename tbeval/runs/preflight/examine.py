@@ -22,11 +22,11 @@ async def examine(subject: Subject, report: Report) -> None:
     """Look at everything; each finding is reported as soon as it is there.
 
     Raises:
-        SettingsError: There are no checks for this kind of sandbox yet.
+        SettingsError: There is no such kind of sandbox.
     """
     kind = subject.options.sandbox
     if kind not in SANDBOX_CHECKS:
-        raise SettingsError(f"--sandbox {kind} comes with a later version; bubblewrap is here.")
+        raise SettingsError(f"--sandbox {kind} is none: take {' or '.join(SANDBOX_CHECKS)}.")
     for check in (*MACHINE_CHECKS, *SANDBOX_CHECKS[kind]):
         report(await found(check.name, check.look(subject)))
     checkpoint = subject.checkpoint
