@@ -3,9 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harbor.models.trial.config import (
     EnvironmentConfig,
@@ -14,9 +13,6 @@ from harbor.models.trial.config import (
     VerifierConfig,
 )
 from harbor.models.trial.error_policy import ErrorPolicyOverride
-from harbor.models.trial.result import TrialResult
-from harbor.trial.hooks import TrialEvent, TrialHookEvent
-from harbor.trial.trial import Trial
 
 from tbeval.agents.config import agent_config
 from tbeval.agents.errors import ERROR_POLICY_OVERRIDES
@@ -25,12 +21,10 @@ from tbeval.models.watch import IdentityWatch
 from tbeval.records.agent_report import AgentReport
 from tbeval.records.ledger import TrialRecord
 from tbeval.records.outcome import StopReason
-from tbeval.records.sandbox import ReportsSandbox, SandboxReport
 from tbeval.records.verdict import VerifierReport, VerifierStatus
-from tbeval.runs.harbor_trial import create_trial
+from tbeval.runs.execution import Execution
 from tbeval.runs.logs import forget_loggers
 from tbeval.runs.outcome import Decision, Evidence, Failure, decide
-from tbeval.runs.phases import PhaseClock
 from tbeval.runs.plan import Cell, trial_id
 from tbeval.runs.sandboxes import ENVIRONMENTS
 from tbeval.settings.checkpoint import Checkpoint
@@ -38,13 +32,6 @@ from tbeval.settings.options import RunOptions
 from tbeval.tasks.verifier import ERROR_POLICY
 
 _log = logging.getLogger(__name__)
-
-_PHASE_OF_EVENT = {
-    TrialEvent.ENVIRONMENT_START: "sandbox",
-    TrialEvent.AGENT_START: "agent",
-    TrialEvent.AGENT_END: "collect",
-    TrialEvent.VERIFICATION_START: "verifier",
-}
 
 _VERIFIER = "tbeval.tasks.verifier:ReportVerifier"
 
@@ -99,7 +86,9 @@ class TrialRunner:
         sandbox stopped.
         """
         name = self.name_of(cell, try_number)
-        execution = _Execution(self, cell, name, on_phase)
+        execution = Execution(
+            name, self.directory, cell, lambda: self._config(cell, name), on_phase
+        )
         try:
             await execution.run()
         except asyncio.CancelledError as error:
@@ -127,7 +116,7 @@ class TrialRunner:
             _log.warning("%s: the record of its model calls is cut: %s", name, usage.record_failure)
         return usage
 
-    async def _confirm(self, execution: "_Execution", usage: TrialUsage) -> None:
+    async def _confirm(self, execution: Execution, usage: TrialUsage) -> None:
         """Make sure that the model which answered was still the run's when the trial ended."""
         if self.model is None or not usage.calls or usage.endpoint_failure:
             return  # no model, or no verdict anyway
@@ -141,7 +130,7 @@ class TrialRunner:
             execution.cancelled = True
         execution.model_changed = watch.change
 
-    async def _look_back(self, execution: "_Execution") -> None:
+    async def _look_back(self, execution: Execution) -> None:
         """Ask earlier ledgers, which may be large, beside the other trials; only if it matters."""
         report = execution.verifier_report
         if report is None or report.status is not VerifierStatus.TIMEOUT:
@@ -164,7 +153,43 @@ class TrialRunner:
         waited = f"{usage.unanswered_seconds:.0f} s, until the agent's time was over"
         return f"the endpoint answered nobody for {waited}, and does not now: {problem}"
 
-    def _record(self, execution: "_Execution", try_number: int, usage: TrialUsage) -> TrialRecord:
+    def _config(self, cell: Cell, name: str) -> TrialConfig:
+        task, options = cell.task, self.options
+        factor = options.time_multiplier
+        verifier_limit = task.verifier_timeout_sec * factor
+        return TrialConfig(
+            task=TaskConfig(path=task.path),
+            trial_name=name,
+            trials_dir=self.directory / "trials",
+            agent=agent_config(
+                checkpoint=self.checkpoint,
+                agent=options.agent,
+                served_model=self.model.served_model if self.model else None,
+                base_url=self._open_trial(cell, name),
+                context_window=self.model.context_window if self.model else None,
+                time_limit_sec=task.agent_timeout_sec * factor,
+                turn_limit=options.turn_limit,
+            ),
+            environment=EnvironmentConfig(
+                import_path=ENVIRONMENTS[options.sandbox], kwargs={"run_id": self.run_id}
+            ),
+            verifier=VerifierConfig(
+                import_path=_VERIFIER,
+                override_timeout_sec=verifier_limit + _BACKSTOP_SEC,
+                kwargs={"time_limit_sec": verifier_limit},
+            ),
+            override_error_policy=_ERROR_POLICY,
+        )
+
+    def _open_trial(self, cell: Cell, name: str) -> str | None:
+        model = self.model
+        if model is None:
+            return None
+        return model.gateway.open_trial(
+            name, task=cell.task.id, attempt=cell.attempt, budget=self.checkpoint.budget
+        )
+
+    def _record(self, execution: Execution, try_number: int, usage: TrialUsage) -> TrialRecord:
         agent, verifier = execution.agent_report, execution.verifier_report
         sandbox = execution.sandbox_report
         cell = execution.cell
@@ -241,114 +266,3 @@ def _may_hang(usage: TrialUsage, agent: AgentReport | None) -> bool:
 
 
 _NO_VERDICT = VerifierReport.model_validate({"status": "no report"})
-
-
-@dataclass
-class _Execution:
-    """One trial while it runs, and what is known of it."""
-
-    runner: TrialRunner
-    cell: Cell
-    name: str
-    on_phase: Callable[[str, str], None]
-    clock: PhaseClock = field(init=False)
-    trial: Trial | None = None
-    created: bool = False
-    cancelled: bool = False
-    model_changed: str = ""
-    unconfirmed: str = ""
-    verifies_in_time: bool = False
-    failure: Failure | None = None
-    result: TrialResult | None = None
-
-    def __post_init__(self) -> None:
-        self.clock = PhaseClock(lambda phase: self.on_phase(self.name, phase))
-
-    async def run(self) -> None:
-        self.clock.enter("sandbox")
-        try:
-            if (self.runner.directory / "trials" / self.name).exists():
-                raise FileExistsError(f"the trial directory {self.name} exists already")
-            self.trial = await create_trial(self._config())
-            self.created = True
-            for event in TrialEvent:
-                self.trial.add_hook(event, self._on_event)
-            await self.trial.run()
-        finally:
-            self.clock.leave()
-            if self.trial is not None:
-                self._collect(self.trial)
-
-    async def _on_event(self, event: TrialHookEvent) -> None:
-        if phase := _PHASE_OF_EVENT.get(event.event):
-            self.clock.enter(phase)
-
-    def _collect(self, trial: Trial) -> None:
-        self.result = trial._result  # noqa: SLF001 - the property raises where run() never began
-        if self.result is not None and self.result.exception_info is not None:
-            info = self.result.exception_info
-            self.failure = Failure(info.exception_type, info.exception_message)
-
-    @property
-    def agent_report(self) -> AgentReport | None:
-        context = self.result.agent_result if self.result is not None else None
-        return AgentReport.from_metadata(context.metadata) if context is not None else None
-
-    @property
-    def verifier_report(self) -> VerifierReport | None:
-        if self.result is None or self.result.verifier is None:
-            return None  # the verifier never began: a file there would not be ours
-        path = self.runner.directory / "trials" / self.name / "verifier" / "tests.json"
-        try:
-            return VerifierReport.model_validate_json(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:  # not ours: a directory, or no report
-            return VerifierReport(status=VerifierStatus.CRASHED, message=f"{path.name}: {error}")
-
-    @property
-    def sandbox_report(self) -> SandboxReport | None:
-        environment = getattr(self.trial, "agent_environment", None)
-        return environment.sandbox_report() if isinstance(environment, ReportsSandbox) else None
-
-    def _config(self) -> TrialConfig:
-        runner, task, options = self.runner, self.cell.task, self.runner.options
-        factor = options.time_multiplier
-        verifier_limit = task.verifier_timeout_sec * factor
-        return TrialConfig(
-            task=TaskConfig(path=task.path),
-            trial_name=self.name,
-            trials_dir=runner.directory / "trials",
-            agent=agent_config(
-                checkpoint=runner.checkpoint,
-                agent=options.agent,
-                served_model=runner.model.served_model if runner.model else None,
-                base_url=self._open_trial(),
-                context_window=runner.model.context_window if runner.model else None,
-                time_limit_sec=task.agent_timeout_sec * factor,
-                turn_limit=options.turn_limit,
-            ),
-            environment=EnvironmentConfig(
-                import_path=ENVIRONMENTS[options.sandbox], kwargs=self._sandbox_kwargs()
-            ),
-            verifier=VerifierConfig(
-                import_path=_VERIFIER,
-                override_timeout_sec=verifier_limit + _BACKSTOP_SEC,
-                kwargs={"time_limit_sec": verifier_limit},
-            ),
-            override_error_policy=_ERROR_POLICY,
-        )
-
-    def _sandbox_kwargs(self) -> dict[str, Any]:
-        return {"run_id": self.runner.run_id}
-
-    def _open_trial(self) -> str | None:
-        model = self.runner.model
-        if model is None:
-            return None
-        return model.gateway.open_trial(
-            self.name,
-            task=self.cell.task.id,
-            attempt=self.cell.attempt,
-            budget=self.runner.checkpoint.budget,
-        )
