@@ -25,8 +25,8 @@ COLUMNS: dict[str, str] = {
     "model_calls": "int32",
     "tokens_in": "int64",
     "tokens_out": "int64",
-    "model_sec": "float64",
-    "paused_sec": "float64",
+    "model_sec": "float64",  # NaN: another harness, which does not tell
+    "paused_sec": "float64",  # likewise
     "sandbox_sec": "float64",
     "agent_sec": "float64",
     "verifier_sec": "float64",

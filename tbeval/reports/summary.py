@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from tbeval.records.run import OURS
 from tbeval.results.run_results import RunResults, read_results
 from tbeval.stats.passk import TaskMean, mean_over_tasks, pass_at_k
 
@@ -61,8 +62,8 @@ class RunSummary:
     tokens_in: int
     tokens_out: int
     wall_sec: float
-    model_sec: float  # all trials together: waiting for the model's answers
-    command_sec: float  # the rest of their agents' time: commands, screens, the harness itself
+    model_sec: float | None  # all trials together: waiting for the model's answers; None: not told
+    command_sec: float | None  # the rest of their agents' time: commands, screens, the harness
     time_limited: int  # scored cells whose agent was ended by its time limit
 
     @property
@@ -104,6 +105,7 @@ class RunSummary:
 def summarise_results(results: RunResults) -> RunSummary:
     """Compute the figures of a run."""
     run = results.run
+    ours = run.source == OURS
     by_task: dict[str, list[Cell]] = {task.id: [] for task in run.tasks}
     for cell in results.cells:
         by_task[cell.task].append(cell)
@@ -134,8 +136,9 @@ def summarise_results(results: RunResults) -> RunSummary:
         tokens_in=results.tokens_in,
         tokens_out=results.tokens_out,
         wall_sec=results.wall_sec,
-        model_sec=sum(trial.model_seconds for trial in results.trials),
-        command_sec=sum(trial.command_seconds for trial in results.trials),
+        # no other harness tells how long its agents waited for the model
+        model_sec=sum(trial.model_seconds for trial in results.trials) if ours else None,
+        command_sec=sum(trial.command_seconds for trial in results.trials) if ours else None,
         time_limited=sum(_time_limited(cell) for cell in results.cells),
     )
 

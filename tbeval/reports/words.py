@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tbeval.records.run import OURS
 from tbeval.reports.summary import RunSummary, TaskRow
 
 ABSENT = "\N{EN DASH}"  # not defined; never 0
@@ -21,7 +22,7 @@ def head(summary: RunSummary) -> tuple[Line, ...]:
     """What was run."""
     run = summary.run
     endpoint = (Line("endpoint", run.endpoint),) if run.endpoint else ()
-    source = () if run.source == "tbeval" else (Line("imported from", run.source),)
+    source = () if run.source == OURS else (Line("imported from", run.source),)
     return (
         Line("checkpoint", run.checkpoint, run.label),
         Line("subset", run.subset, _design(summary)),
@@ -67,15 +68,14 @@ def costs(summary: RunSummary) -> tuple[Line, ...]:
     retries = summary.tries - (summary.planned - summary.not_run)
     share = summary.time_limited / summary.scored if summary.scored else 0.0
     limited = f"{share:.1%}; a busier machine or server ends more"
-    # no other harness tells how long its agents waited for the model
-    where = (
-        (
-            Line("model time", duration(summary.model_sec), "waiting for its answers, all trials"),
-            Line("command time", duration(summary.command_sec), "the rest of the agents' time"),
+    where = [
+        Line(name, duration(seconds), what)
+        for name, seconds, what in (
+            ("model time", summary.model_sec, "waiting for its answers, all trials"),
+            ("command time", summary.command_sec, "the rest of the agents' time"),
         )
-        if summary.run.source == "tbeval"
-        else ()
-    )
+        if seconds is not None
+    ]
     return (
         Line("tokens in", f"{summary.tokens_in:,}"),
         Line("tokens out", f"{summary.tokens_out:,}"),

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from tbeval.records.ledger import TrialRecord
-from tbeval.records.run import RunRecord
+from tbeval.records.run import OURS, RunRecord
 from tbeval.records.table import COLUMNS
 from tbeval.results.bulk import collector_paused
 from tbeval.results.run_results import RunResults, read_results
@@ -106,8 +106,8 @@ def _row(run: RunRecord, trial: TrialRecord, *, result: bool) -> tuple[Any, ...]
         trial.model_calls,
         trial.tokens_in,
         trial.tokens_out,
-        trial.model_seconds,
-        trial.paused_seconds,
+        trial.model_seconds if run.source == OURS else None,
+        trial.paused_seconds if run.source == OURS else None,
         seconds.get("sandbox"),
         seconds.get("agent"),
         seconds.get("verifier"),

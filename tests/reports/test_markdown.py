@@ -7,6 +7,7 @@ from tbeval.records.ledger import TrialRecord
 from tbeval.records.run import RunRecord, fingerprint
 from tbeval.reports import markdown as module
 from tbeval.reports import words
+from tbeval.reports.as_json import as_json
 from tbeval.reports.escape import markdown
 from tbeval.reports.markdown import summary_markdown, write_report
 from tbeval.reports.summary import summarise
@@ -30,7 +31,9 @@ def test_an_imported_run_shows_no_times_that_nobody_measured(
     tmp_path: Path, run: RunRecord, trials: list[TrialRecord]
 ) -> None:
     imported = run.model_copy(update={"source": "terminal-bench"})
-    report = summary_markdown(summarise(write_made_up(tmp_path, imported, trials)))
+    summary = summarise(write_made_up(tmp_path, imported, trials))
+    report = summary_markdown(summary)
+    assert (as_json(summary)["model_sec"], as_json(summary)["command_sec"]) == (None, None)
     assert "| wall time |" in report
     assert "model time" not in report
     assert "command time" not in report

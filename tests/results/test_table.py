@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -30,6 +31,13 @@ def test_a_row_for_every_trial_and_a_mark_on_those_that_count(directory: Path) -
     assert table.loc[1, "limits_hit"] == "pids"
     assert table.loc[1, "tokens_in"] == 2**40
     assert pd.isna(table.loc[2, "began"])
+
+
+def test_what_another_harness_does_not_tell_is_no_number(directory: Path) -> None:
+    run = read_results(directory)
+    foreign = replace(run, run=run.run.model_copy(update={"source": "harbor"}))
+    assert trial_table([run])[["model_sec", "paused_sec"]].notna().all(axis=None)
+    assert trial_table([foreign])[["model_sec", "paused_sec"]].isna().all(axis=None)
 
 
 def test_several_runs_and_none(directory: Path) -> None:
